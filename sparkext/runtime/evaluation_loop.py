@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sparkext.errors import ClosedEngineError, EvaluationError, LimitError, first_line
 from sparkext.runtime.lateness.corrected_queries import CorrectedQueries
 from sparkext.runtime.pane_release import PaneRelease
+from sparkext.runtime.parts.held_interrupts import whole
 from sparkext.s2r.schedule import Schedule
 from sparkext.s2r.stream_times import StreamTimes
 from sparkext.s2r.watermark import NEVER, milliseconds_now
@@ -188,6 +189,13 @@ class EvaluationLoop:
         self._news = True
         if self._evaluating:
             return  # A subscriber pushed: the loop below takes it up.
+        with whole:
+            self._evaluate_all()
+        if self._failures:
+            failures, self._failures = self._failures, []
+            raise EvaluationError(_summary(failures))
+
+    def _evaluate_all(self) -> None:
         self._evaluating = True
         try:
             self._evaluate_in_order()
@@ -202,9 +210,6 @@ class EvaluationLoop:
             self._ahead_at = None
         if self.at_rest is not None:
             self.at_rest()
-        if self._failures:
-            failures, self._failures = self._failures, []
-            raise EvaluationError(_summary(failures))
 
     def _evaluate_in_order(self) -> None:
         """Evaluate the earliest instant of all queries until none is due, also of those that a subscriber brings about.
@@ -263,11 +268,12 @@ class EvaluationLoop:
                 query.expect(instant, outcome)
 
     def _pause(self) -> None:
-        """Between two instants: end where the engine is closed, and let others stop a query."""
+        """Between two instants: end where the engine is closed or Ctrl-C was pressed, and let others stop a query."""
         if self._stopped:
             self._cut_off = bool(self._waiting)
             self._waiting.clear()
             raise ClosedEngineError("the engine was closed before all that is due was evaluated")
+        whole.let_in()
         self._lock.give_way()
 
     def _ask_concerned(self) -> None:

@@ -23,11 +23,11 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** A Spark SQL query over live views, prepared when it is made, and again by the run that finds that what it reads once has changed.
  *
- *  Not thread-safe: one call at a time.
+ *  Calls come in `turn`, see [[SqlRoom]].
  */
 final class PreparedRows(
     session: SparkSession, written: WrittenQuery, statics: StaticParts, scratch: Path, enabled: Boolean, maxDriverRows: Long,
-    parallelism: Int, joinThreads: Int) {
+    parallelism: Int, joinThreads: Int, turn: Object) {
   private var current = new RowPreparation(session, new QueryBasis(session, written), statics, enabled, joinThreads)
   private var count = 1
   // Zoned times in UTC, as `toArrow` gives them.
@@ -36,19 +36,19 @@ final class PreparedRows(
   private var place = ""
 
   /** The schema of the answers as it is now, as JSON. */
-  def schemaJson: String = current.schema.json
+  def schemaJson: String = turn.synchronized(current.schema.json)
 
   /** How often it has been prepared. */
   def preparations: Int = count
 
   /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
-  def graphs(): String = current.graphs()
+  def graphs(): String = turn.synchronized(current.graphs())
 
   /** By cluster, what its operator did in the last run (see [[ClusterOrder.report]]); null where it is a chain of Spark's joins. */
-  def joins(): String = current.told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]")
+  def joins(): String = turn.synchronized(current.told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]"))
 
   /** The orders that are new since the last run, told once (see [[ClusterOrder.changes]]). */
-  def changes(): String = ClusterOrder.changes(current.told.toSeq)
+  def changes(): String = turn.synchronized(ClusterOrder.changes(current.told.toSeq))
 
   /** Prepares the query again if it has to; whether it had to, so that `prepare` must follow. If it cannot, the next run tries again. */
   private def isNew(): Boolean = current.outdated(new QueryBasis(session, written)) match {
@@ -63,7 +63,7 @@ final class PreparedRows(
   }
 
   /** Makes and compiles the plan; `orders` has the order of each cluster, as [[ClusterOrder.pin]] reads it. */
-  def prepare(orders: java.util.List[String]): Unit = {
+  def prepare(orders: java.util.List[String]): Unit = turn.synchronized {
     val made = current.query
     val told = current.told
     for (n <- 0 until math.min(told.length, orders.size) if told(n) != null) told(n).pin(orders.get(n))
@@ -73,7 +73,7 @@ final class PreparedRows(
   /** Leaves the answers in a file: {"path", "rows", "ns", "place", "changes"}; null, and nothing is run, where the query is
    *  prepared anew. What is read may have changed unless it is `fresh`.
    */
-  def run(fresh: Boolean): String = if (!fresh && isNew()) null else {
+  def run(fresh: Boolean): String = turn.synchronized(if (!fresh && isNew()) null else {
     val started = System.nanoTime()
     val file = scratch.resolve(s"sql-answers-${PreparedRows.files.incrementAndGet()}")
     var done = false
@@ -81,16 +81,16 @@ final class PreparedRows(
       try { val n = answers.write(file)(execute); done = true; n }
       finally if (!done) java.nio.file.Files.deleteIfExists(file)
     s"""{"path":${Json.quote(file.toString)},"rows":$rows,"ns":${System.nanoTime() - started},"place":${Json.quote(place)},"changes":${changes()}}"""
-  }
+  })
 
   /** The answers as a DataFrame that keeps them, else as `run`. */
-  def frame(fresh: Boolean): Dataset[Row] = if (!fresh && isNew()) null else {
+  def frame(fresh: Boolean): Dataset[Row] = turn.synchronized(if (!fresh && isNew()) null else {
     val attributes = current.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
     val unsafe = UnsafeProjection.create(attributes, attributes)
     val rows = mutable.ArrayBuffer[InternalRow]()
     execute(row => rows += unsafe(row).copy())
     Frames.of(session, LocalRelation(attributes, rows.toSeq))
-  }
+  })
 
   private def execute(consume: InternalRow => Unit): Unit = {
     hasRun = true
@@ -126,17 +126,17 @@ final class PreparedRows(
   /** The last run's operators, of the query and then of each subquery: [[depth, name, detail, rows, nanoseconds], ..], -1 where
    *  Spark does not count them.
    */
-  def operators(): String = plansUsed.map(_.operators()
+  def operators(): String = turn.synchronized(plansUsed.map(_.operators()
     .map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]").mkString("[", ",", "]"))
-    .mkString("[", ",", "]")
+    .mkString("[", ",", "]"))
 
-  def planTree(): String = plansUsed.zipWithIndex.map { case (plan, number) =>
+  def planTree(): String = turn.synchronized(plansUsed.zipWithIndex.map { case (plan, number) =>
     if (number == 0) plan.treeString else s"subquery $number:\n${plan.treeString}"
-  }.mkString("\n")
+  }.mkString("\n"))
 
   private def plansUsed: Seq[RowPlan] = if (hasRun) current.query.plans else Nil
 
-  def close(): Unit = answers.close()
+  def close(): Unit = turn.synchronized(answers.close())
 }
 
 object PreparedRows {

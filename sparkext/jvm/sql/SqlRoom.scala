@@ -14,12 +14,16 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.{LogicalRDD, SQLExecution}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** The one object that Python calls for Spark SQL over live views; calls must not overlap. */
+/** The one object that Python calls for Spark SQL over live views.
+ *
+ *  Calls come in turn: one that Python was interrupted in, for which it waits no more, ends before the next.
+ */
 final class SqlRoom(
     session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
     joinThreads: Int) {
   private val advice = new JoinOrderAdvice(planTimeoutMs)
   private val statics = new StaticParts(session, maxStaticRows)
+  private val turn = new Object
 
   /** Who is asked for join orders of ordinary queries; null: nobody. */
   def setAdvisor(advisor: JoinOrderAdvisor): Unit = advice.setAdvisor(advisor)
@@ -28,7 +32,7 @@ final class SqlRoom(
   def liveView(name: String, schemaJson: String, timeColumn: String, width: Long): LiveView = {
     val schema = DataType.fromJson(schemaJson).asInstanceOf[StructType]
     val content = new LiveRows(name, schema, if (timeColumn.isEmpty) -1 else schema.fieldIndex(timeColumn), width, advice)
-    new LiveView(session, content)
+    new LiveView(session, content, turn)
   }
 
   /** A DataFrame as it is, or the text that it was made of, to be read anew; null: there is none. */
@@ -39,7 +43,7 @@ final class SqlRoom(
       if (text == null || analyzed.exists(_.isInstanceOf[Command])) new WrittenFrame(data.queryExecution.commandExecuted)
       else new WrittenText(session, text)
     new PreparedRows(session, written, statics, Paths.get(scratchFolder), enabled, maxDriverRows,
-      math.max(1, session.sparkContext.defaultParallelism), joinThreads)
+      math.max(1, session.sparkContext.defaultParallelism), joinThreads, turn)
   }
 
   /** Takes rows like these, given by the Python program as a list, to be the same whenever they are read. */
@@ -55,7 +59,7 @@ object SqlRoom {
 }
 
 /** A live view as Python fills it; data come with the view's own columns and types. */
-final class LiveView(session: SparkSession, val content: LiveRows) {
+final class LiveView(session: SparkSession, val content: LiveRows, turn: Object) {
   private val schema = content.schema
   private lazy val unsafe = UnsafeProjection.create(schema)
 
@@ -71,12 +75,12 @@ final class LiveView(session: SparkSession, val content: LiveRows) {
     if (ours) catalog.dropTempView(content.name)
   }
 
-  def replaceFrame(data: Dataset[Row]): Unit = content.replace(rowsOf(data))
-  def appendFrame(data: Dataset[Row]): Unit = content.append(rowsOf(data))
-  def replaceArrow(path: String): Unit = content.replace(rowsOf(path))
-  def appendArrow(path: String): Unit = content.append(rowsOf(path))
-  def clear(): Unit = content.clear()
-  def advanceTo(time: Long): Unit = content.advanceTo(time)
+  def replaceFrame(data: Dataset[Row]): Unit = turn.synchronized(content.replace(rowsOf(data)))
+  def appendFrame(data: Dataset[Row]): Unit = turn.synchronized(content.append(rowsOf(data)))
+  def replaceArrow(path: String): Unit = turn.synchronized(content.replace(rowsOf(path)))
+  def appendArrow(path: String): Unit = turn.synchronized(content.append(rowsOf(path)))
+  def clear(): Unit = turn.synchronized(content.clear())
+  def advanceTo(time: Long): Unit = turn.synchronized(content.advanceTo(time))
   def rowCount: Long = content.rowCount
 
   private def rowsOf(data: Dataset[Row]): Array[UnsafeRow] = {
@@ -87,7 +91,7 @@ final class LiveView(session: SparkSession, val content: LiveRows) {
 
   private def rowsOf(path: String): Array[UnsafeRow] = Arrow.read(Files.readAllBytes(Paths.get(path)))(kept)
 
-  // Read under the engine's lock: the projection and its buffer are shared.
+  // Read in turn: the projection and its buffer are shared.
   private def kept(rows: Iterator[InternalRow]): Array[UnsafeRow] = {
     val never = schema.indices.filter(c => !schema(c).nullable || c == content.timeColumn).toArray
     rows.map { row =>

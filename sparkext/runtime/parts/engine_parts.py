@@ -17,6 +17,7 @@ from sparkext.r2r.functions.uncertain_placement import UncertainPlacement
 from sparkext.r2r.relations.static_relations import StaticRelations
 from sparkext.runtime.parts.call_costs import CallCosts
 from sparkext.runtime.parts.engine_lock import EngineLock
+from sparkext.runtime.parts.held_interrupts import whole
 from sparkext.runtime.parts.user_functions import UserFunctions
 from sparkext.s2r.profiles import profile_named
 from sparkext.s2r.time_horizon import TimeHorizon
@@ -195,5 +196,7 @@ class EngineParts:
 
     def hand_over(self) -> None:
         """Have all streams take in what was pushed and waits."""
-        while self.waiting:
-            next(iter(self.waiting)).hand_over()
+        if self.waiting:
+            with whole:
+                while self.waiting:
+                    next(iter(self.waiting)).hand_over()

@@ -24,6 +24,7 @@ from sparkext.runtime.explaining.explanation import Explanation, explain_query
 from sparkext.runtime.explaining.history_plot import Evaluated, plot_history
 from sparkext.runtime.explaining.order_history import REMEMBERED, OrderHistory, Switch
 from sparkext.runtime.parts.call_counts import CallCounts
+from sparkext.runtime.parts.held_interrupts import whole
 from sparkext.runtime.queries.compiled_plans import CompiledPlans, Orders
 from sparkext.runtime.queries.delta_plans import DeltaPlans
 from sparkext.runtime.queries.jvm_query import JvmQuery, set_limits, telling_limits
@@ -293,7 +294,7 @@ class PreparedQuery:
     def answer(self) -> Answers:
         """Run an ordinary query, one without windows."""
         started = clock.perf_counter()
-        with self._parts.in_use(), failures_told():
+        with self._parts.in_use(), failures_told(), whole:
             table, _ = self.run("")
         seconds = clock.perf_counter() - started
         return self.answers(0, table, seconds)

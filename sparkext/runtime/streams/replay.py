@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from sparkext.errors import InputFileError
 from sparkext.recorded_streams import TIME_PROPERTIES, SetAside
 from sparkext.recorded_streams.recording_files import RecordingFile
+from sparkext.runtime.parts.held_interrupts import whole
 from sparkext.runtime.streams.replayed_rows import RowFeed, RowsFile, row_feeds
 from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.watermark import NEVER
@@ -114,7 +115,7 @@ class Replay:
         with self._fed() as sequences, closing(self._opened(sequences)) as replayed:
             while not last:
                 begun = monotonic()
-                with engine.parts.in_use():
+                with engine.parts.in_use(), whole:
                     engine.parts.ready()
                     for iri in self._recordings:
                         engine.streams[iri].log  # noqa: B018 - what may go of it goes before

@@ -13,6 +13,7 @@ from sparkext.errors import EvaluationError, StreamElementError
 from sparkext.recorded_streams import StreamElement
 from sparkext.runtime.lateness.late_elements import LateElements
 from sparkext.runtime.lateness.stream_lateness import HOLD, StreamLateness
+from sparkext.runtime.parts.held_interrupts import whole
 from sparkext.runtime.parts.pushed_times import ahead_of
 from sparkext.runtime.streams.element_text import (
     PushedElements,
@@ -175,7 +176,7 @@ class StreamIntake:
 
         With a `position`, that is how far its source has been read by then.
         """
-        with self._parts.in_use():
+        with self._parts.in_use(), whole:
             self._check_nobody_makes_it()
             self._parts.ready()
             with self._parts.taking_in():
