@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -128,7 +129,8 @@ class ServedEngine:
 
     def _keep(self, registered: Registered, text: str) -> ServedQuery:
         before = registered.progress.evaluations
-        ring = AnswerRing(self.options.kept, self._loop, before, self.observed.cut_off.inc)
+        mark = "" if self._restarts and before else secrets.token_hex(4)
+        ring = AnswerRing(self.options.kept, self._loop, before, self.observed.cut_off.inc, mark)
         served = ServedQuery(registered, text, ring)
 
         def failed(instant: int, error: Exception) -> None:

@@ -187,7 +187,7 @@ def test_a_slow_client_holds_nobody_up_and_is_told_and_cut_off(spark: SparkSessi
                 pushed = world.ask("POST", f"{ELEMENTS}?time={1000 + 10 * n}", block, NT)
                 assert pushed.json["accepted"] == 1
                 world.ask("POST", "/advance", {"time": 1000 + 10 * n})
-                numbers.append(int(next(event for event in quick if event.kind).id or 0))
+                numbers.append(int(next(event for event in quick if event.kind).number))
             assert numbers == list(range(1, 41))
             got = bytearray()
             while not got.endswith(b"0\r\n\r\n"):  # the end of the response
