@@ -109,14 +109,22 @@ class ServedEngine:
         """Register a query and keep its answers; raises what the engine does, and ProblemError for too much."""
         limits = self.options.limits
         check_query_text(text, limits)
+        full = ProblemError(429, f"{limits.queries} queries are registered; no more are let in")
         with self.engine.lock:  # no answers come before they are kept
-            if len(self.queries) >= limits.queries:
-                said = f"{limits.queries} queries are registered; no more are let in"
-                raise ProblemError(429, said)
+            is_full = len(self.queries) >= limits.queries
+            keeper = self.engine.parts.keeper
+            if is_full and not (keeper is not None and keeper.taken_up):
+                raise full
             try:
                 registered = self.engine.register_query(text, name, report, parameters)
             except RecursionError:
                 raise ProblemError(422, "the query is nested too deeply") from None
+            known = self.queries.get(registered.name)
+            if known is not None and known.registered is registered:  # of the checkpoint
+                return known
+            if is_full:
+                registered.stop()
+                raise full
             served = self._keep(registered, text)
         logger.info("query %s is registered", registered.name)
         return served

@@ -13,7 +13,7 @@ import pytest
 from sparkext import Engine
 from sparkext.errors import InputFileError
 from sparkext.serving.beginnings import Beginnings, QueryToBe, StreamToBe
-from sparkext.serving.options import Kept
+from sparkext.serving.options import Kept, Limits
 from sparkext.serving.server import Server, listening
 from tests.sparkext.listening import settings
 from tests.sparkext.restart.broken_runs import leave
@@ -67,6 +67,29 @@ def test_what_was_registered_by_http_is_there_after_a_restart(
         asked = f"ASK {{ GRAPH <{E}g> {{ <{E}s> <{E}p> <{E}o> }} }}"
         answer = world.ask("POST", "/sparql", asked, "application/sparql-query")
         assert answer.json["boolean"] is True
+
+
+def test_a_query_of_the_checkpoint_that_is_registered_again_is_the_same(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A client registers what it follows at each start: who came before it goes on being told."""
+    with serving(spark, tmp_path) as world:
+        assert world.ask("POST", "/queries", {"query": QUERY}).status == 201
+    with (
+        serving(spark, tmp_path, limits=Limits(queries=1), kept=Kept(heartbeat=0.2)) as world,
+        world.ask.follow(Q) as events,
+    ):
+        world.ask("POST", "/queries", {"query": QUERY.replace(":q", ":r")}).problem(429)
+        assert world.ask("POST", "/queries", {"query": QUERY}).status == 201
+        world.ask("POST", "/queries", {"query": QUERY}).problem(429)
+        for at in (1000, 1100):
+            world.ask.push(triple("a", "b"), time=at)
+        assert next(event for event in events if event.kind).number == "1"
+        counted = f'cqels_evaluation_seconds_count{{query="{Q}"}} 1.0'
+        assert counted in world.ask("GET", "/metrics").body.decode()
+        assert [q["name"] for q in world.ask("GET", "/queries").json["queries"]] == [Q]
+        world.ask("DELETE", f"/queries/{name(Q)}")
+        assert next(event for event in events if event.kind).kind == "end"
 
 
 def test_what_was_acknowledged_is_there_after_a_kill(spark: SparkSession, tmp_path: Path) -> None:
