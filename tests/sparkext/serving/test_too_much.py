@@ -73,6 +73,32 @@ def test_pushes_wait_until_the_queue_is_full() -> None:
         made.kept(1)
 
 
+def test_overload_is_over_when_there_is_far_less_to_do() -> None:
+    """Not with each push that is done, to begin again with the next."""
+    told: list[bool] = []
+    with intake(Overload("delay", waiting=4), told) as (made, go):
+        turns = [threading.Event() for _ in range(8)]
+        done = [made.submit(turn.wait, 1) for turn in turns[:4]]
+        with pytest.raises(ProblemError):
+            made.kept(1)
+        go()
+        for turn, one in zip(turns, list(done), strict=False):
+            # One is under way and three wait, so that another one is taken in, with which the queue is full.
+            while made.waiting != 3:
+                time.sleep(0.001)
+            assert made.kept(1) is None
+            done.append(made.submit(turns[len(done)].wait, 1))
+            with pytest.raises(ProblemError):
+                made.kept(1)
+            turn.set()
+            assert one.result(30)
+        assert told == [True]
+        for turn in turns:
+            turn.set()
+        assert all(one.result(30) for one in done)
+    assert told == [True, False]
+
+
 def test_bytes_of_bodies_are_bounded_too() -> None:
     with intake(Overload("delay", waiting_bytes=100), []) as (made, _):
         made.submit(int, 1, 100)
