@@ -24,6 +24,7 @@ from sparkext.serving.query_limits import check_query_text
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from sparkext.language.query import QueryForm
+    from sparkext.runtime.explaining.explanation import Explanation
     from sparkext.runtime.query_registration import Registered
     from sparkext.runtime.streams.stream import Stream
     from sparkext.serving.options import ServeOptions
@@ -44,6 +45,7 @@ class ServedQuery:
     registered: Registered
     text: str
     ring: AnswerRing
+    explaining: asyncio.Future[Explanation] | None = None  # while that is under way
 
     @functools.cached_property
     def form(self) -> QueryForm:
@@ -159,6 +161,21 @@ class ServedEngine:
         if found is None:
             raise ProblemError(404, f"no query named {name} is registered")
         return found
+
+    async def explained(self, query: ServedQuery) -> Explanation:
+        """The plan of a query with its reasons; who asks while it is being found gets the same."""
+        # Each takes a thread that waits for the engine's lock: those of one client could keep them all.
+        finding = query.explaining
+        if finding is None:
+            finding = query.explaining = asyncio.ensure_future(
+                self.waiting(query.registered.explain)
+            )
+
+            def found(_: object) -> None:
+                query.explaining = None
+
+            finding.add_done_callback(found)
+        return await asyncio.shield(finding)
 
     def drop(self, name: str) -> None:
         """End a query and tell those who follow it."""

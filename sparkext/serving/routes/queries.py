@@ -80,8 +80,8 @@ async def explain_query(request: Request) -> Response:
     """The plan of a query with its reasons, in JSON or, by Accept, as text."""
     only(request, ())
     served = served_by(request)
-    registered = served.query(named(request, "name")).registered
-    explanation = await served.waiting(registered.explain)
+    query = served.query(named(request, "name"))
+    explanation = await served.explained(query)
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(await served.working(str, explanation))
     text = await served.working(explanation.to_json)

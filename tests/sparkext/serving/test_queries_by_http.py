@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -172,6 +173,44 @@ def test_the_latest_answers_in_a_format_by_accept(world: World) -> None:
     assert latest.headers["cqels-sequence"] == "1"
     assert latest.headers["cqels-time"] == "1970-01-01T01:23:20.000Z"
     world.ask("GET", path, Accept="image/png").problem(406)
+
+
+def test_the_latest_answers_are_those_of_the_latest_instant(world: World) -> None:
+    """Not of an older one that a late element has corrected since."""
+    stream, query = f"{E}corrected", QUERY.replace("ON :s", "ON :corrected")
+    world.engine.register_stream(stream, allowed_lateness=1_000_000, late="correct")
+    world.ask("POST", "/queries", {"query": query})
+    for n in range(3):
+        world.ask.push(triple("s", f"o{n}"), time=1000 + 20 * n, stream=stream)
+    latest = f"/queries/{name(Q)}/answers/latest"
+    before = world.ask("GET", latest)
+    with world.ask.follow(Q) as events:
+        assert world.ask.push(triple("s", "late"), time=1000, stream=stream).json["accepted"] == 1
+        corrected = next(event for event in events if event.kind).json
+    assert corrected["revision"] == 1 and corrected["time"] < before.headers["cqels-time"]
+    after = world.ask("GET", latest)
+    assert after.headers["cqels-time"] == before.headers["cqels-time"]
+    assert after.body == before.body
+
+
+def test_one_explanation_at_a_time_keeps_no_others_waiting(world: World) -> None:
+    """An evaluation has the lock for long, and a page asks again and again."""
+    world.ask("POST", "/queries", {"query": QUERY})
+    found: list[int] = []
+
+    def explain() -> None:
+        found.append(world.ask("GET", f"/queries/{name(Q)}/explanation").status)
+
+    asking = [threading.Thread(target=explain) for _ in range(8)]
+    with world.engine.lock:
+        for one in asking:
+            one.start()
+        # It takes a thread that may wait for the lock, and is refused before it needs it.
+        for _ in range(8):
+            world.ask("POST", "/queries", {"query": "SELECT * " + "{" * 51}).problem(422)
+    for one in asking:
+        one.join(60)
+    assert found == [200] * 8
 
 
 def test_triples_that_a_query_constructs_are_events_too(world: World) -> None:
