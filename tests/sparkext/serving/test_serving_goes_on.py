@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -166,6 +167,27 @@ def test_requests_have_to_wait_until_all_is_prepared(spark: SparkSession, tmp_pa
         go_on.set()
         server.stop()
         thread.join(60)
+    assert not thread.is_alive() and engine.closed
+
+
+def test_a_server_ends_while_it_loads(spark: SparkSession) -> None:
+    """A load may take hours, and nobody wants any more what it is for."""
+    begun = threading.Event()
+
+    def prepare(served: ServedEngine) -> None:
+        begun.set()
+        spark.sparkContext.parallelize([600], 1).foreach(time.sleep)
+
+    engine = Engine(spark)
+    server = Server(engine, OPTIONS, prepare)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert begun.wait(60)
+    jobs = spark.sparkContext.statusTracker()
+    while not jobs.getActiveJobsIds():
+        time.sleep(0.01)
+    server.stop()
+    thread.join(60)
     assert not thread.is_alive() and engine.closed
 
 
