@@ -59,7 +59,7 @@ async def events_of(
         if entry is not None:
             place = entry.place + 1
             if entry.answers is None or empty or not entry.answers.empty:
-                yield await asyncio.to_thread(_written, entry, format)
+                yield await asyncio.to_thread(_written, ring, entry, format)
             continue
         if stopping():
             yield event("end", json.dumps({"reason": "the server is shutting down"}))
@@ -71,11 +71,11 @@ async def events_of(
             yield b": \n\n"
 
 
-def _written(entry: Entry, format: str) -> bytes:
+def _written(ring: AnswerRing, entry: Entry, format: str) -> bytes:
     if entry.answers is None:
-        return event(entry.kind, entry.text(format))
+        return event(entry.kind, ring.text(entry, format))
     try:
-        text = entry.text(format)
+        text = ring.text(entry, format)
     except AnswerFormatError as error:  # such as a character that XML cannot hold
         failed = {**about(entry.answers), "detail": str(error)}
         return event("unwritable", json.dumps(failed), entry.id)

@@ -34,7 +34,8 @@ class Intake:
     """A thread that does what changes streams, in the order of the requests; see `Overload` for its policies.
 
     How far it is behind is told by processing time: what an element took lately, times the elements that wait.
-    `on_overload` is told when it becomes overloaded and when this is over.
+    `on_overload` is told when it becomes overloaded and when this is over: where there is half as much to do as may be,
+    else each push could end it and the next begin it.
     """
 
     def __init__(self, overload: Overload, on_overload: Callable[[bool], object]) -> None:
@@ -89,7 +90,10 @@ class Intake:
                 raise ProblemError(503, "the server is shutting down")
             full = len(self._waiting) >= overload.waiting or self._bytes >= overload.waiting_bytes
             late = overload.policy != "delay" and self.behind > overload.behind
-            self._note(full or late)
+            if full or late:
+                self._note(True)
+            else:
+                self._note_calm()
             if full or (late and overload.policy == "fail"):
                 self.refused += 1
                 seconds = max(1, math.ceil(self.behind - overload.behind))
@@ -115,6 +119,17 @@ class Intake:
             self._bytes += size
             self._lock.notify()
         return job.done
+
+    def _note_calm(self) -> None:
+        """Note that it is overloaded no more, where it is far from that."""
+        overload = self.overload
+        calm = (
+            len(self._waiting) <= overload.waiting // 2
+            and self._bytes <= overload.waiting_bytes // 2
+            and (overload.policy == "delay" or self.behind <= overload.behind / 2)
+        )
+        if calm:
+            self._note(False)
 
     def _note(self, overloaded: bool) -> None:
         if overloaded != self.overloaded:
@@ -145,8 +160,7 @@ class Intake:
                     first = not self._element_seconds
                     weight = 1.0 if first else _NEWEST
                     self._element_seconds += weight * (news - self._element_seconds)
-                if self.overloaded and not self._waiting:
-                    self._note(False)
+                self._note_calm()
                 self._lock.notify_all()
 
     def _next(self) -> _Job | None:

@@ -7,13 +7,15 @@ import re
 from sparkext.serving.options import Limits
 from sparkext.serving.problems import ProblemError
 
-# What brackets and paths are made of, and what they are no part of: strings, IRIs, comments, variables.
+# What brackets and paths are made of, and what they are no part of: strings, IRIs, comments, variables. A text is gone
+# through once, however it is made: what a repetition has taken it keeps, a string without an end goes to the end of its
+# line, and an escape is one piece, also in a name, so that the quote in it begins no string.
 _TOKENS = re.compile(
-    r"""(?P<other>\"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"""
-    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[?$]\w+|[;,])"""
-    r"""|(?P<iri><[^\x00-\x20<>"{}|^`\\]*>)|(?P<comment>\#[^\n]*)"""
+    r"""(?P<other>\"{3}(?:[^"\\]++|\\.|"(?!""))*+"{3}|'{3}(?:[^'\\]++|\\.|'(?!''))*+'{3}"""
+    r"""|"(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?|[?$]\w+|[;,])"""
+    r"""|(?P<iri><[^\x00-\x20<>"{}|^`\\]*+>)|(?P<comment>\#[^\n]*)"""
     r"""|(?P<open><<|[({\[])|(?P<close>>>|[)}\]])|(?P<step>[/|])|(?P<mark>[\^!*+?])"""
-    r"""|(?P<word>[^\s{}()\[\]<>"'/|^!*+?;,$\#]+)""",
+    r"""|(?P<word>(?:[^\s{}()\[\]<>"'/|^!*+?;,$\#\\]++|\\.)++)""",
     re.DOTALL,
 )
 _IN_PATHS = frozenset({"iri", "comment", "step", "mark"})
@@ -45,7 +47,7 @@ def check_query_text(text: str, limits: Limits) -> None:
             if steps > limits.path_steps:
                 said = f"a path of more than {limits.path_steps} steps"
                 raise _refused(text, token.start(), said)
-        elif kind == "word" and word.endswith("."):
+        elif kind == "word" and word.endswith(".") and not word.endswith("\\."):
             steps = 0
         elif kind not in _IN_PATHS and kind != "word" and word not in ("(", ")"):
             steps = 0  # a path has neither variables nor strings nor braces

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from sparkext.serving.query_limits import check_query_text
 if TYPE_CHECKING:
     from sparkext.engine import Engine
     from sparkext.language.query import QueryForm
+    from sparkext.runtime.explaining.explanation import Explanation
     from sparkext.runtime.query_registration import Registered
     from sparkext.runtime.streams.stream import Stream
     from sparkext.serving.options import ServeOptions
@@ -43,6 +45,7 @@ class ServedQuery:
     registered: Registered
     text: str
     ring: AnswerRing
+    explaining: asyncio.Future[Explanation] | None = None  # while that is under way
 
     @functools.cached_property
     def form(self) -> QueryForm:
@@ -108,14 +111,22 @@ class ServedEngine:
         """Register a query and keep its answers; raises what the engine does, and ProblemError for too much."""
         limits = self.options.limits
         check_query_text(text, limits)
+        full = ProblemError(429, f"{limits.queries} queries are registered; no more are let in")
         with self.engine.lock:  # no answers come before they are kept
-            if len(self.queries) >= limits.queries:
-                said = f"{limits.queries} queries are registered; no more are let in"
-                raise ProblemError(429, said)
+            is_full = len(self.queries) >= limits.queries
+            keeper = self.engine.parts.keeper
+            if is_full and not (keeper is not None and keeper.taken_up):
+                raise full
             try:
                 registered = self.engine.register_query(text, name, report, parameters)
             except RecursionError:
                 raise ProblemError(422, "the query is nested too deeply") from None
+            known = self.queries.get(registered.name)
+            if known is not None and known.registered is registered:  # of the checkpoint
+                return known
+            if is_full:
+                registered.stop()
+                raise full
             served = self._keep(registered, text)
         logger.info("query %s is registered", registered.name)
         return served
@@ -128,7 +139,8 @@ class ServedEngine:
 
     def _keep(self, registered: Registered, text: str) -> ServedQuery:
         before = registered.progress.evaluations
-        ring = AnswerRing(self.options.kept, self._loop, before, self.observed.cut_off.inc)
+        mark = "" if self._restarts and before else secrets.token_hex(4)
+        ring = AnswerRing(self.options.kept, self._loop, before, self.observed.cut_off.inc, mark)
         served = ServedQuery(registered, text, ring)
 
         def failed(instant: int, error: Exception) -> None:
@@ -149,6 +161,21 @@ class ServedEngine:
         if found is None:
             raise ProblemError(404, f"no query named {name} is registered")
         return found
+
+    async def explained(self, query: ServedQuery) -> Explanation:
+        """The plan of a query with its reasons; who asks while it is being found gets the same."""
+        # Each takes a thread that waits for the engine's lock: those of one client could keep them all.
+        finding = query.explaining
+        if finding is None:
+            finding = query.explaining = asyncio.ensure_future(
+                self.waiting(query.registered.explain)
+            )
+
+            def found(_: object) -> None:
+                query.explaining = None
+
+            finding.add_done_callback(found)
+        return await asyncio.shield(finding)
 
     def drop(self, name: str) -> None:
         """End a query and tell those who follow it."""

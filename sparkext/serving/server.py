@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 import signal
 import socket
 import ssl
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import uvicorn
+from py4j.protocol import Py4JError
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sparkext.engine import Engine
 from sparkext.errors import ConfigurationError
@@ -22,11 +25,15 @@ from sparkext.serving.served_engine import ServedEngine
 
 logger = logging.getLogger(__name__)
 
+_PATIENCE_S = 30.0  # between two looks whether a client has done anything
+_CANCEL_S = 0.2
+
 
 class Server:
     """Serves an engine by HTTP; until `prepare`, called with what is served, has returned, requests get a 503.
 
-    `run` blocks until `stop` is called, or the process gets SIGTERM or SIGINT. The engine is closed at the end.
+    `run` blocks until `stop` is called, or the process gets SIGTERM or SIGINT. What `prepare` has not done by then is
+    given up: its Spark jobs are cancelled, and the engine refuses more. The engine is closed at the end.
     `started` is told the URL once requests are taken; `listener` is what `listening` has given, if it was asked before.
     """
 
@@ -42,6 +49,7 @@ class Server:
         self._options = options
         self._prepare = prepare
         self._started = started
+        self._tag = f"cqels-{secrets.token_hex(8)}"  # of the Spark jobs of `prepare`
         self._server: _Uvicorn | None = None
         self._socket = listener or listening(options)
         self.served: ServedEngine | None = None
@@ -74,7 +82,7 @@ class Server:
             server_header=False,
             lifespan="off",
             ws="none",
-            http="h11",
+            http=_Connection,
             proxy_headers=False,
             limit_concurrency=options.limits.connections,
             timeout_keep_alive=30,
@@ -90,21 +98,76 @@ class Server:
         if threading.current_thread() is threading.main_thread():
             for signal_ in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(signal_, self._told_to_end)
+        preparing = asyncio.ensure_future(served.waiting(self._prepared, served))
         try:
             serving = asyncio.ensure_future(server.serve([self._socket]))
-            preparing = asyncio.ensure_future(served.waiting(self._prepare, served))
             await asyncio.wait((serving, preparing), return_when=asyncio.FIRST_COMPLETED)
-            if preparing.done() and preparing.exception() is None:
+            prepared = preparing.done()
+            if prepared and preparing.exception() is None:
                 served.ready = True
                 self._started(self.url)
-            elif preparing.done():
+            elif prepared:
                 server.should_exit = True
             await serving
-            await preparing
+            if prepared:
+                preparing.result()
         finally:
             served.stopping = True
-            await asyncio.get_running_loop().run_in_executor(None, served.close)
+            closing = loop.run_in_executor(None, served.close)
+            await self._give_up(preparing)
+            await closing
             self._socket.close()
+
+    def _prepared(self, served: ServedEngine) -> None:
+        # The thread is the server's own, and the tag goes with it.
+        self._engine.spark.sparkContext.addJobTag(self._tag)
+        self._prepare(served)
+
+    async def _give_up(self, preparing: asyncio.Future[None]) -> None:
+        """Have what the server was to begin with end, if it has not: no more Spark jobs run for it."""
+        while not preparing.done():
+            with contextlib.suppress(Py4JError):  # without a JVM it ends by itself
+                self._engine.spark.sparkContext.cancelJobsWithTag(self._tag)
+            await asyncio.wait((preparing,), timeout=_CANCEL_S)
+        if not preparing.cancelled():
+            preparing.exception()  # who ended the server need not hear of it
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed when its client leaves it waiting for long, be it for a request or to be read.
+
+    uvicorn waits for the first request for ever, for the rest of one that has begun, and for all to be read that is in
+    the buffer of a connection that it closes.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """As there."""
+        super().connection_made(transport)
+        self._waited_for: object = None
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As there."""
+        self._next_look.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Close it where it waits for the same as at the last look."""
+        before, self._waited_for = self._waited_for, self._waits_for()
+        self._next_look = self.loop.call_later(_PATIENCE_S, self._look)
+        if before is None or before != self._waited_for:
+            return
+        if self.transport.is_closing():
+            self.transport.abort()
+        else:
+            self.timeout_keep_alive_handler()
+
+    def _waits_for(self) -> tuple[str, object] | None:
+        if self.transport.is_closing():
+            return "to be read", self.transport.get_write_buffer_size()
+        if self.cycle is None or self.cycle.response_complete:
+            return "a request after", self.cycle
+        return None
 
 
 class _Uvicorn(uvicorn.Server):

@@ -65,6 +65,29 @@ def retracted(before: Answers, sequence: int, revision: int) -> RevisedAnswers:
     )
 
 
+def for_keeping(answers: Answers) -> Answers:
+    """The same answers for whoever keeps them for long: they hold little more than is theirs, and not what differs.
+
+    Those of one query among many are rows of a table of all, which would be held as a whole.
+    """
+    table = answers.table
+    if table.get_total_buffer_size() > 2 * table.nbytes:
+        table = _copied(table)
+    given = {field.name: getattr(answers, field.name) for field in fields(Answers)}
+    given["table"] = table
+    if isinstance(answers, RevisedAnswers):
+        return RevisedAnswers(**given, retracted=answers.retracted)
+    return Answers(**given)
+
+
+def _copied(table: pa.Table) -> pa.Table:
+    columns = [
+        pa.chunked_array([pa.concat_arrays([chunk]) for chunk in column.chunks], column.type)
+        for column in table.columns
+    ]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
 def _fields_of(answers: Answers) -> dict[str, Any]:
     names = [field.name for field in fields(Answers) if field.name != "revision"]
     return {name: getattr(answers, name) for name in names}

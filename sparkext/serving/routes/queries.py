@@ -80,8 +80,8 @@ async def explain_query(request: Request) -> Response:
     """The plan of a query with its reasons, in JSON or, by Accept, as text."""
     only(request, ())
     served = served_by(request)
-    registered = served.query(named(request, "name")).registered
-    explanation = await served.waiting(registered.explain)
+    query = served.query(named(request, "name"))
+    explanation = await served.explained(query)
     if "text/plain" in request.headers.get("accept", ""):
         return PlainTextResponse(await served.working(str, explanation))
     text = await served.working(explanation.to_json)
@@ -94,12 +94,12 @@ async def latest_answers(request: Request) -> Response:
     served = served_by(request)
     query = served.query(named(request, "name"))
     format, media = accepted_format(request.headers.get("accept"), _triples(query))
-    entry = query.ring.latest()
-    if entry is None or entry.answers is None:
+    answers = query.registered.last_answers
+    if answers is None:
         return Response(status_code=204)
-    known = about(entry.answers)
+    known = about(answers)
     headers = {"CQELS-Time": known["time"], "CQELS-Sequence": str(known["sequence"])}
-    text = await served.working(entry.answers.to_text, format)
+    text = await served.working(answers.to_text, format)
     return Response(text, 200, headers, media)
 
 
@@ -123,7 +123,7 @@ async def follow_query(request: Request) -> Response:
     if last is not None:
         place, gap = ring.place_after(last)
     elif newest is not None:
-        place = max(ring.oldest, ring.newest - int(newest[:18]))
+        place = ring.place_of_newest(int(newest[:18]))
     else:
         place = ring.newest if start == "now" else ring.oldest
     format = _event_format(request, query)

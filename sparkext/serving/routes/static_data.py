@@ -118,7 +118,6 @@ async def query(request: Request) -> Response:
     """An ordinary query over the static data (SPARQL 1.1 Protocol, the query operation)."""
     served = served_by(request)
     text, dataset = await _operation(request)
-    check_query_text(text, served.options.limits)
     parsed = await served.working(_parsed, served, text, dataset)
     triples = parsed.form in ("CONSTRUCT", "DESCRIBE")
     format, media = accepted_format(request.headers.get("accept"), triples)
@@ -163,6 +162,7 @@ async def _operation(request: Request) -> tuple[str, DatasetClause | None]:
 
 
 def _parsed(served: ServedEngine, text: str, dataset: DatasetClause | None) -> Query:
+    check_query_text(text, served.options.limits)
     parsed = parse_query(text, rdf=served.engine.parts.rdf)
     if parsed.windows or parsed.registration is not None:
         raise ProblemError(400, "a query with windows is continuous: POST it to /queries")

@@ -147,6 +147,11 @@ class Event:
     id: str | None = None
 
     @property
+    def number(self) -> str:
+        """Number and revision of the answers: the id without what tells one query from another of its name."""
+        return (self.id or "").partition("@")[0]
+
+    @property
     def json(self) -> Any:
         """The data, which is JSON."""
         return json.loads(self.data)

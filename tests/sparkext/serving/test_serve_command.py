@@ -106,7 +106,7 @@ def test_a_server_from_a_file_by_tls_to_its_end(
         with ask.follow(Q) as events:
             for time in (1000, 3000):
                 assert ask("POST", f"{ELEMENTS}?time={time}", triple("a", "b"), NT).status == 200
-            assert next(event for event in events if event.kind).id == "1"
+            assert next(event for event in events if event.kind).number == "1"
 
             asked = [
                 "status",

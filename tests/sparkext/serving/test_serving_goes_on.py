@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from sparkext import Engine
 from sparkext.errors import InputFileError
 from sparkext.serving.beginnings import Beginnings, QueryToBe, StreamToBe
-from sparkext.serving.options import Kept
+from sparkext.serving.options import Kept, Limits
 from sparkext.serving.server import Server, listening
 from tests.sparkext.listening import settings
 from tests.sparkext.restart.broken_runs import leave
@@ -49,23 +50,47 @@ def test_what_was_registered_by_http_is_there_after_a_restart(
         assert world.ask("POST", "/queries", {"query": other}).status == 201
         graph = f"/static/graph?graph={name(f'{E}g')}"
         assert world.ask("PUT", graph, triple("s", "o"), NT).status == 204
-        for time in (1000, 1100):
-            assert world.ask.push(triple("a", f"o{time}"), time=time).json["accepted"] == 1
+        for at in (1000, 1100):
+            assert world.ask.push(triple("a", f"o{at}"), time=at).json["accepted"] == 1
         with world.ask.follow(Q, "?from=oldest") as events:
-            assert next(event for event in events if event.kind).id == "1"
+            last = next(event for event in events if event.kind)
+            assert last.number == "1"
     with serving(spark, tmp_path, kept=kept) as world:
         assert world.ask("GET", f"/queries/{name(Q)}").json["query"] == text
         streams = world.ask("GET", "/streams").json["streams"]
         assert {one["iri"] for one in streams} == {f"{E}s", f"{E}t"}
-        with world.ask.follow(Q, Last_Event_ID="1") as events:
+        with world.ask.follow(Q, Last_Event_ID=str(last.id)) as events:
             world.ask.push(triple("a", "o1200"), time=1200)
             world.ask.push(triple("a", "o1300"), time=1300)
             found = list(islice((event for event in events if event.kind), 2))
-        assert [event.id for event in found] == ["2", "3"]
+        assert [event.number for event in found] == ["2", "3"]
         assert len(found[1].json["results"]["bindings"]) == 3
         asked = f"ASK {{ GRAPH <{E}g> {{ <{E}s> <{E}p> <{E}o> }} }}"
         answer = world.ask("POST", "/sparql", asked, "application/sparql-query")
         assert answer.json["boolean"] is True
+
+
+def test_a_query_of_the_checkpoint_that_is_registered_again_is_the_same(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A client registers what it follows at each start: who came before it goes on being told."""
+    with serving(spark, tmp_path) as world:
+        assert world.ask("POST", "/queries", {"query": QUERY}).status == 201
+    with (
+        serving(spark, tmp_path, limits=Limits(queries=1), kept=Kept(heartbeat=0.2)) as world,
+        world.ask.follow(Q) as events,
+    ):
+        world.ask("POST", "/queries", {"query": QUERY.replace(":q", ":r")}).problem(429)
+        assert world.ask("POST", "/queries", {"query": QUERY}).status == 201
+        world.ask("POST", "/queries", {"query": QUERY}).problem(429)
+        for at in (1000, 1100):
+            world.ask.push(triple("a", "b"), time=at)
+        assert next(event for event in events if event.kind).number == "1"
+        counted = f'cqels_evaluation_seconds_count{{query="{Q}"}} 1.0'
+        assert counted in world.ask("GET", "/metrics").body.decode()
+        assert [q["name"] for q in world.ask("GET", "/queries").json["queries"]] == [Q]
+        world.ask("DELETE", f"/queries/{name(Q)}")
+        assert next(event for event in events if event.kind).kind == "end"
 
 
 def test_what_was_acknowledged_is_there_after_a_kill(spark: SparkSession, tmp_path: Path) -> None:
@@ -142,6 +167,27 @@ def test_requests_have_to_wait_until_all_is_prepared(spark: SparkSession, tmp_pa
         go_on.set()
         server.stop()
         thread.join(60)
+    assert not thread.is_alive() and engine.closed
+
+
+def test_a_server_ends_while_it_loads(spark: SparkSession) -> None:
+    """A load may take hours, and nobody wants any more what it is for."""
+    begun = threading.Event()
+
+    def prepare(served: ServedEngine) -> None:
+        begun.set()
+        spark.sparkContext.parallelize([600], 1).foreach(time.sleep)
+
+    engine = Engine(spark)
+    server = Server(engine, OPTIONS, prepare)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert begun.wait(60)
+    jobs = spark.sparkContext.statusTracker()
+    while not jobs.getActiveJobsIds():
+        time.sleep(0.01)
+    server.stop()
+    thread.join(60)
     assert not thread.is_alive() and engine.closed
 
 

@@ -6,13 +6,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from sparkext.serving import server
 from sparkext.serving.intake import Intake
 from sparkext.serving.options import Kept, Limits, Overload
 from sparkext.serving.problems import ProblemError
@@ -23,6 +24,7 @@ from tests.sparkext.serving.serving_world import (
     QUERY,
     E,
     S,
+    World,
     name,
     serving,
     triple,
@@ -71,6 +73,32 @@ def test_pushes_wait_until_the_queue_is_full() -> None:
     assert told == [True, False] and made.overloads == 1
     with pytest.raises(ProblemError, match="shutting down"):
         made.kept(1)
+
+
+def test_overload_is_over_when_there_is_far_less_to_do() -> None:
+    """Not with each push that is done, to begin again with the next."""
+    told: list[bool] = []
+    with intake(Overload("delay", waiting=4), told) as (made, go):
+        turns = [threading.Event() for _ in range(8)]
+        done = [made.submit(turn.wait, 1) for turn in turns[:4]]
+        with pytest.raises(ProblemError):
+            made.kept(1)
+        go()
+        for turn, one in zip(turns, list(done), strict=False):
+            # One is under way and three wait, so that another one is taken in, with which the queue is full.
+            while made.waiting != 3:
+                time.sleep(0.001)
+            assert made.kept(1) is None
+            done.append(made.submit(turns[len(done)].wait, 1))
+            with pytest.raises(ProblemError):
+                made.kept(1)
+            turn.set()
+            assert one.result(30)
+        assert told == [True]
+        for turn in turns:
+            turn.set()
+        assert all(one.result(30) for one in done)
+    assert told == [True, False]
 
 
 def test_bytes_of_bodies_are_bounded_too() -> None:
@@ -187,7 +215,7 @@ def test_a_slow_client_holds_nobody_up_and_is_told_and_cut_off(spark: SparkSessi
                 pushed = world.ask("POST", f"{ELEMENTS}?time={1000 + 10 * n}", block, NT)
                 assert pushed.json["accepted"] == 1
                 world.ask("POST", "/advance", {"time": 1000 + 10 * n})
-                numbers.append(int(next(event for event in quick if event.kind).id or 0))
+                numbers.append(int(next(event for event in quick if event.kind).number))
             assert numbers == list(range(1, 41))
             got = bytearray()
             while not got.endswith(b"0\r\n\r\n"):  # the end of the response
@@ -197,24 +225,67 @@ def test_a_slow_client_holds_nobody_up_and_is_told_and_cut_off(spark: SparkSessi
         assert "cqels_subscribers_cut_off_total 1.0" in world.ask("GET", "/metrics").body.decode()
 
 
+@contextmanager
+def reading_nothing(world: World, clients: int) -> Iterator[None]:
+    """Clients that follow the query and read nothing, of more than what fits into the buffers of the sockets."""
+    world.ask("POST", "/queries", {"query": QUERY.replace("RANGE 10", "RANGE 1")})
+    parts = urlsplit(world.ask.url)
+    headers = "".join(f"{k}: {v}\r\n" for k, v in world.ask.headers().items())
+    request = f"GET /queries/{name(Q)}/answers HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode()
+    with ExitStack() as stack:
+        for number in range(1, clients + 1):
+            slow = socket.create_connection((parts.hostname, parts.port), timeout=60)
+            stack.enter_context(slow)
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+            slow.sendall(request)
+            while world.served.subscribers < number:
+                time.sleep(0.001)
+        block = "\n".join(triple(f"s{n}", "x" * 100) for n in range(2000))
+        for n in range(30):
+            world.engine.push(S, block, 1000 + 10 * n)
+        yield
+
+
 def test_a_client_that_reads_nothing_for_long_is_cut_off(spark: SparkSession) -> None:
     with serving(spark, kept=Kept(heartbeat=0.05, stalled=0.2)) as world:
-        world.ask("POST", "/queries", {"query": QUERY.replace("RANGE 10", "RANGE 1")})
-        parts = urlsplit(world.ask.url)
-        with socket.create_connection((parts.hostname, parts.port), timeout=60) as slow:
-            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
-            headers = "".join(f"{k}: {v}\r\n" for k, v in world.ask.headers().items())
-            slow.sendall(
-                f"GET /queries/{name(Q)}/answers HTTP/1.1\r\nHost: x\r\n{headers}\r\n".encode()
-            )
-            while world.served.subscribers < 1:
-                time.sleep(0.001)
-            block = "\n".join(triple(f"s{n}", "x" * 100) for n in range(2000))
-            for n in range(30):
-                world.ask("POST", f"{ELEMENTS}?time={1000 + 10 * n}", block, NT)
+        with reading_nothing(world, 1):
             while world.served.subscribers:
                 time.sleep(0.01)
         assert "cqels_subscribers_cut_off_total 1.0" in world.ask("GET", "/metrics").body.decode()
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"GET / HT", b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"]
+)
+def test_a_connection_on_which_no_request_comes_is_closed(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    monkeypatch.setattr(server, "_PATIENCE_S", 0.2)
+    with serving(spark) as world:
+        parts = urlsplit(world.ask.url)
+        with socket.create_connection((parts.hostname, parts.port), timeout=20) as silent:
+            silent.sendall(said)
+            while silent.recv(1 << 16):
+                pass
+
+
+def test_clients_that_are_cut_off_make_room_for_others(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection counts as long as it is open, and what is in its buffer is never read."""
+    monkeypatch.setattr(server, "_PATIENCE_S", 0.2)
+    limits, kept = Limits(connections=4), Kept(heartbeat=0.05, stalled=0.2)
+    with serving(spark, limits=limits, kept=kept) as world:
+        with reading_nothing(world, 3):
+            for _ in range(200):
+                if world.ask("GET", "/health/live").status == 200:
+                    break
+                time.sleep(0.1)
+            else:
+                pytest.fail("their connections are still there")
+        with world.ask.follow(Q) as events:
+            for _ in range(20):  # who follows is sent to, and need not do anything
+                assert next(events).kind == ""
 
 
 def test_a_query_that_takes_too_long_is_stopped_and_told_and_others_go_on(
