@@ -143,14 +143,26 @@ export class Editor {
       typed = word[1];
       const low = typed.toLowerCase();
       offers = [...KEYWORDS.filter((one) => one.startsWith(typed.toUpperCase()) && one !== typed).map((one) => ({ label: one, detail: "", prefix: null })),
-        ...(this.names ?? []).filter((one) => one.prefix?.startsWith(low) || one.local.toLowerCase().includes(low))];
-    } else if (asked) offers = this.names ?? [];
+        ...(this.names ?? []).filter((one) => one.prefix?.startsWith(low) || one.local.toLowerCase().includes(low)).map(this.writable())];
+    } else if (asked) offers = (this.names ?? []).map(this.writable());
     this.typed = typed;
     this.open(offers.filter((one) => one.label !== typed).slice(0, MOST_OFFERED));
   }
 
+  /** The prefixes that the text declares. Comments and IRIs are found as well, so that nothing in them counts. */
   declared() {
-    return new Map([...this.area.value.matchAll(/^\s*PREFIX\s+([\w-]*):\s*<([^>]*)>/gim)].map((found) => [found[1], found[2]]));
+    const found = this.area.value.matchAll(/#.*|\bPREFIX\s+([^\s:<>]*):\s*<([^>]*)>|<[^<>\s]*>/gi);
+    return new Map([...found].filter(([, , namespace]) => namespace !== undefined).map(([, prefix, namespace]) => [prefix, namespace]));
+  }
+
+  /** How names are offered so that they mean the same in this text, which may declare their prefixes as something else. */
+  writable() {
+    const declared = this.declared();
+    return (one) => {
+      if (one.prefix === null || (declared.get(one.prefix) ?? one.namespace) === one.namespace) return one;
+      const other = [...declared.keys()].find((prefix) => declared.get(prefix) === one.namespace);
+      return other === undefined ? { ...one, label: `<${one.namespace}${one.local}>`, prefix: null } : { ...one, label: `${other}:${one.local}`, prefix: other };
+    };
   }
 
   open(offers) {
