@@ -17,6 +17,7 @@ export class Answers {
     this.onSome = onSome;
     this.rows = []; // [time, term, ..], oldest first
     this.newest = { vars: [], rows: [], time: null, count: 0 };
+    this.newestTime = -Infinity;
     this.received = 0;
     this.evaluations = 0;
     this.missing = 0;
@@ -86,6 +87,7 @@ export class Answers {
   noticed(notice) {
     if (notice.kind === "gap") {
       this.last = null;
+      this.newestTime = -Infinity; // what comes may be of a query that was registered anew
       text(this.note, `Answers after number ${notice.after} are kept no more${notice.first === null ? "" : `; these begin with number ${notice.first}`}.`);
       this.gaps = (this.gaps ?? 0) + 1;
     } else if (notice.kind === "failure") text(this.note, `An evaluation failed: ${notice.detail}`);
@@ -98,8 +100,12 @@ export class Answers {
     if (item.revision === 0 || this.last === null) this.last = Math.max(item.sequence, this.last ?? 0);
     this.evaluations += 1;
     this.received += item.count;
-    if (item.vars.join() !== this.newest.vars.join()) this.rows = [];
-    this.newest = item;
+    if (item.vars.join() !== this.newest.vars.join()) { this.rows = []; this.newestTime = -Infinity; }
+    const time = Date.parse(item.time);
+    if (!(time < this.newestTime)) { // else late elements correct an instant before it
+      this.newest = item;
+      this.newestTime = time;
+    }
     const said = item.revision ? `${item.time} (revised)` : item.time;
     for (let n = item.rows.length - 1; n >= 0; n -= 1) this.rows.push([said, item.rows[n]]);
     if (!this.paused) this.added += item.rows.length;

@@ -54,6 +54,9 @@ export class Chart {
 
   add(item) {
     const time = Date.parse(item.time);
+    if (item.revision) { // the whole answers of an instant that was answered before
+      for (const [name, line] of this.lines) this.lines.set(name, line.filter((point) => point[0] !== time));
+    }
     const label = item.vars.findIndex((name, n) => n !== this.column && item.rows.some((row) => row[n] && Number.isNaN(number(row[n]))));
     for (const row of item.rows) {
       const value = number(row[this.column]);
@@ -64,9 +67,12 @@ export class Chart {
         if (this.lines.size >= MOST_LINES) { this.others += 1; continue; }
         this.lines.set(name, line = []);
       }
-      line.push([time, value]);
+      let place = line.length; // late elements correct, and make, instants before the newest
+      while (place > 0 && line[place - 1][0] > time) place -= 1;
+      line.splice(place, 0, [time, value]);
       if (line.length > 2 * MOST_POINTS) line.splice(0, line.length - MOST_POINTS);
     }
+    for (const [name, line] of this.lines) if (!line.length) this.lines.delete(name);
   }
 
   render() {
