@@ -63,10 +63,14 @@ class _Newest:
         # What came later is shown later, and stopping waits for what is being shown.
         self._showing = threading.Lock()
         self._answers: Answers | None = None
+        self._time: int | None = None
         self._timer: threading.Timer | None = None
 
     def take(self, answers: Answers) -> None:
         with self._lock:
+            if self._time is not None and answers.time < self._time:
+                return  # Late elements correct an instant before it.
+            self._time = answers.time
             self._answers = answers
             if self._timer is None:
                 self._timer = threading.Timer(_SECONDS, self.show)

@@ -4,7 +4,7 @@
 import { batched, el, text, whole } from "./dom.js";
 import { Chart } from "./chart.js";
 import { PlaceMap } from "./map.js";
-import { full, number, numericColumns, placeOf, short } from "./terms.js";
+import { full, isNumber, numericColumns, placeOf, short } from "./terms.js";
 
 const MOST_ROWS = 5000, ROW = 26, SPARE = 6;
 
@@ -17,10 +17,11 @@ export class Answers {
     this.onSome = onSome;
     this.rows = []; // [time, term, ..], oldest first
     this.newest = { vars: [], rows: [], time: null, count: 0 };
+    this.newestTime = -Infinity;
     this.received = 0;
     this.evaluations = 0;
-    this.missing = 0;
-    this.last = null;
+    this.gaps = 0;
+    this.gapAfter = null;
     this.paused = false;
     this.mode = "all";
     this.added = 0;
@@ -44,6 +45,7 @@ export class Answers {
     this.chart = new Chart();
     this.map = new PlaceMap();
     this.shown = []; // rows of the table that exist
+    this.first = 0; // the place of the first of them
     this.element = el("div", {},
       el("div", { class: "bar" }, el("label", { for: "which" }, "Show "), this.which, this.pause, this.counts),
       this.note, this.scroller, this.chart.element, this.map.element);
@@ -85,21 +87,24 @@ export class Answers {
 
   noticed(notice) {
     if (notice.kind === "gap") {
-      this.last = null;
-      text(this.note, `Answers after number ${notice.after} are kept no more${notice.first === null ? "" : `; these begin with number ${notice.first}`}.`);
-      this.gaps = (this.gaps ?? 0) + 1;
+      if (notice.after !== this.gapAfter) this.gaps += 1; // told again where a connection broke before anything came
+      this.gapAfter = notice.after;
+      this.newestTime = -Infinity; // what comes may be of a query that was registered anew
+      text(this.note, `Answers after ${notice.after} are kept no more${notice.first === null ? "" : `; these begin with ${notice.first}`}.`);
     } else if (notice.kind === "failure") text(this.note, `An evaluation failed: ${notice.detail}`);
     else if (notice.kind === "overload") text(this.note, notice.state === "begins" ? `The server is overloaded (${notice.policy}).` : "");
     else if (notice.kind === "unwritable") text(this.note, notice.detail);
   }
 
   take(item) {
-    if (this.last !== null && item.revision === 0 && item.sequence > this.last + 1) this.missing += item.sequence - this.last - 1;
-    if (item.revision === 0 || this.last === null) this.last = Math.max(item.sequence, this.last ?? 0);
     this.evaluations += 1;
     this.received += item.count;
-    if (item.vars.join() !== this.newest.vars.join()) this.rows = [];
-    this.newest = item;
+    if (item.vars.join() !== this.newest.vars.join()) { this.rows = []; this.newestTime = -Infinity; }
+    const time = Date.parse(item.time);
+    if (!(time < this.newestTime)) { // else late elements correct an instant before it
+      this.newest = item;
+      this.newestTime = time;
+    }
     const said = item.revision ? `${item.time} (revised)` : item.time;
     for (let n = item.rows.length - 1; n >= 0; n -= 1) this.rows.push([said, item.rows[n]]);
     if (!this.paused) this.added += item.rows.length;
@@ -117,9 +122,9 @@ export class Answers {
 
   render() {
     text(this.counts, `${whole(this.received)} answers of ${whole(this.evaluations)} evaluations` +
-      (this.missing ? `, ${whole(this.missing)} evaluations missing` : "") +
+      (this.gaps ? `, some are missing in ${whole(this.gaps)} place(s)` : "") +
       (this.received > this.held ? `; the newest ${whole(this.held)} are kept here` : ""));
-    Object.assign(this.grid.dataset, { received: this.received, evaluations: this.evaluations, missing: this.missing, gaps: this.gaps ?? 0 });
+    Object.assign(this.grid.dataset, { received: this.received, evaluations: this.evaluations, gaps: this.gaps });
     if (!this.element.isConnected) return;
     this.heads();
     this.window();
@@ -146,12 +151,14 @@ export class Answers {
     const total = this.mode === "newest" ? this.seen.newest.rows.length : this.held;
     const { scroller } = this;
     // Who has scrolled down goes on seeing the rows that are in view, while new ones come in above.
-    if (this.mode === "all" && !this.paused && this.added && scroller.scrollTop > ROW) scroller.scrollTop += this.added * ROW;
+    if (this.mode === "all" && !this.paused && this.added && scroller.scrollTop > ROW) {
+      this.space(this.first, this.shown.length, total); // first, as the table may be too low to be scrolled so far
+      scroller.scrollTop += this.added * ROW;
+    }
     this.added = 0;
-    const first = Math.max(0, Math.min(total, Math.floor(scroller.scrollTop / ROW) - SPARE));
+    const first = this.first = Math.max(0, Math.min(total, Math.floor(scroller.scrollTop / ROW) - SPARE));
     const count = Math.min(total - first, Math.ceil(scroller.clientHeight / ROW) + 2 * SPARE);
-    this.above.firstChild.style.height = `${first * ROW}px`;
-    this.below.firstChild.style.height = `${Math.max(0, total - first - count) * ROW}px`;
+    this.space(first, count, total);
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     while (this.shown.length < count) {
       const row = el("tr", {}, ["", ...this.seen.newest.vars].map(() => el("td")));
@@ -162,6 +169,12 @@ export class Answers {
     this.shown.forEach((row, n) => this.fill(row, first + n, this.row(first + n)));
   }
 
+  /** Makes the empty rows as high as the rows of `total` that do not exist: all but `count` from `first` on. */
+  space(first, count, total) {
+    this.above.firstChild.style.height = `${first * ROW}px`;
+    this.below.firstChild.style.height = `${Math.max(0, total - first - count) * ROW}px`;
+  }
+
   fill(row, place, [time, terms]) {
     row.classList.toggle("even", place % 2 === 0);
     row.setAttribute("aria-rowindex", String(place + 2));
@@ -170,7 +183,7 @@ export class Answers {
       const cell = row.cells[n + 1];
       text(cell, short(term));
       cell.title = full(term);
-      cell.classList.toggle("number", !Number.isNaN(number(term)));
+      cell.classList.toggle("number", isNumber(term));
     });
   }
 }

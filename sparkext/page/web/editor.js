@@ -39,6 +39,7 @@ export class Editor {
     room.append(
       el("label", { for: "query-text" }, "A query in RSP-QL or SPARQL. ", el("span", { class: "quiet" }, "Ctrl+Space completes, Ctrl+Enter registers or asks.")),
       el("div", { class: "write" }, this.behind, this.area, this.list), this.problems, el("div", { class: "bar" }, this.run, this.streams), this.result);
+    document.addEventListener("selectionchange", () => { if (this.offers.length && this.area.selectionStart !== this.at) this.close(); });
     this.changed(false);
   }
 
@@ -88,10 +89,11 @@ export class Editor {
     this.area.setSelectionRange(at, at);
   }
 
+  /** The place of a line and column, which the server counts in code points, in the text, which counts in UTF-16. */
   offset(line, column) {
     const lines = this.area.value.split("\n");
     const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
-    return Math.min(before + Math.max(0, column - 1), this.area.value.length);
+    return Math.min(before + [...(lines[line - 1] ?? "")].slice(0, Math.max(0, column - 1)).join("").length, this.area.value.length);
   }
 
   /** Puts the text behind the area once more, with a mark at the flaw. */
@@ -99,7 +101,7 @@ export class Editor {
     const said = this.area.value;
     if (this.flaw === null || this.flaw.line === undefined) { this.behind.replaceChildren(`${said}\n`); this.area.removeAttribute("aria-invalid"); return; }
     const from = this.offset(this.flaw.line, this.flaw.column);
-    const word = /^(?:[\w:?<>/#.-]+|\s*\S|\s)/.exec(said.slice(from))?.[0] ?? " ";
+    const word = /^(?:[\w:?<>/#.-]+|\s*\S|\s)/u.exec(said.slice(from))?.[0] ?? " ";
     this.behind.replaceChildren(said.slice(0, from), el("mark", {}, said.slice(from, from + word.length) || " "), `${said.slice(from + word.length)}\n`);
     this.behind.scrollTop = this.area.scrollTop;
     this.area.setAttribute("aria-invalid", "true");
@@ -143,14 +145,27 @@ export class Editor {
       typed = word[1];
       const low = typed.toLowerCase();
       offers = [...KEYWORDS.filter((one) => one.startsWith(typed.toUpperCase()) && one !== typed).map((one) => ({ label: one, detail: "", prefix: null })),
-        ...(this.names ?? []).filter((one) => one.prefix?.startsWith(low) || one.local.toLowerCase().includes(low))];
-    } else if (asked) offers = this.names ?? [];
+        ...(this.names ?? []).filter((one) => one.prefix?.startsWith(low) || one.local.toLowerCase().includes(low)).map(this.writable())];
+    } else if (asked) offers = (this.names ?? []).map(this.writable());
     this.typed = typed;
+    this.at = at;
     this.open(offers.filter((one) => one.label !== typed).slice(0, MOST_OFFERED));
   }
 
+  /** The prefixes that the text declares. Comments and IRIs are found as well, so that nothing in them counts. */
   declared() {
-    return new Map([...this.area.value.matchAll(/^\s*PREFIX\s+([\w-]*):\s*<([^>]*)>/gim)].map((found) => [found[1], found[2]]));
+    const found = this.area.value.matchAll(/#.*|\bPREFIX\s+([^\s:<>]*):\s*<([^>]*)>|<[^<>\s]*>/gi);
+    return new Map([...found].filter(([, , namespace]) => namespace !== undefined).map(([, prefix, namespace]) => [prefix, namespace]));
+  }
+
+  /** How names are offered so that they mean the same in this text, which may declare their prefixes as something else. */
+  writable() {
+    const declared = this.declared();
+    return (one) => {
+      if (one.prefix === null || (declared.get(one.prefix) ?? one.namespace) === one.namespace) return one;
+      const other = [...declared.keys()].find((prefix) => declared.get(prefix) === one.namespace);
+      return other === undefined ? { ...one, label: `<${one.namespace}${one.local}>`, prefix: null } : { ...one, label: `${other}:${one.local}`, prefix: other };
+    };
   }
 
   open(offers) {
@@ -177,8 +192,10 @@ export class Editor {
     this.area.setAttribute("aria-activedescendant", item.id);
   }
 
+  /** Puts an offer in the place of what was typed; false where that is not before the caret any more. */
   accept(place) {
     const one = this.offers[place], { area } = this, at = area.selectionStart;
+    if (!area.value.slice(0, at).endsWith(this.typed)) { this.close(); return false; }
     area.setRangeText(one.label, at - this.typed.length, at, "end");
     if (one.prefix !== null && one.namespace && !this.declared().has(one.prefix)) {
       const line = `PREFIX ${one.prefix}: <${one.namespace}>\n`, end = area.selectionEnd + line.length;
@@ -187,6 +204,7 @@ export class Editor {
     }
     this.close();
     this.changed(false);
+    return true;
   }
 
   key(event) {
@@ -195,7 +213,7 @@ export class Editor {
     if (!this.offers.length) return;
     if (event.key === "ArrowDown") this.choose(this.chosen + 1);
     else if (event.key === "ArrowUp") this.choose(this.chosen - 1);
-    else if (event.key === "Enter" || event.key === "Tab") this.accept(this.chosen);
+    else if (event.key === "Enter" || event.key === "Tab") { if (!this.accept(this.chosen)) return; }
     else if (event.key === "Escape") this.close();
     else return;
     event.preventDefault();
