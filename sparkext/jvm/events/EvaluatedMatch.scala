@@ -133,6 +133,9 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     keys.clear()
     uses.clear()
     found.clear()
+    // Left by an evaluation that failed.
+    resultCount = 0
+    reasons.clear()
   }
 
   override def kept: Long = stores.iterator.filter(_ != null).map(_.size.toLong).sum

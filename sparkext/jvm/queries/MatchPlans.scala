@@ -41,17 +41,19 @@ final class MatchPlans(state: EventMatch) {
 
   /** Brings the match to where the windows stand. */
   def advance(): Unit = {
-    if (events.count(_.arrived.missed()) > 0) stale = true
-    if (stale) {
+    val anew = events.count(_.arrived.missed()) > 0 || stale
+    // Until it has ended: one that fails has taken some of what arrived, which the next one would miss.
+    stale = true
+    if (anew) {
       state.reset()
       release()
       events.foreach(_.arrived.restart())
-      stale = false
     }
     events.foreach { e => if (e.arrived.fill() > 0) take(e, if (e.plan.driverRefusal == null) e.plan.runOnDriver() else e.plan.runAsJob(1)) }
     val left = events.map(_.arrived.leftBehind).toArray
     state.evaluate(left)
     if (dictionary != null) for (n <- left.indices) release(events(n), left(n))
+    stale = false
   }
 
   /** Lets go of the terms that events made. */
