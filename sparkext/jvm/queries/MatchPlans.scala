@@ -41,6 +41,7 @@ final class MatchPlans(state: EventMatch) {
 
   /** Brings the match to where the windows stand. */
   def advance(): Unit = {
+    if (state.consumes) state.leftBehind(events.map(_.arrived.open).min)
     val anew = events.count(_.arrived.missed()) > 0 || stale
     // Until it has ended: one that fails has taken some of what arrived, which the next one would miss.
     stale = true

@@ -39,6 +39,8 @@ final class ArrivedElements(stream: StreamLog, window: StreamWindow) {
   def position(element: Int): Long = window.position(times(element), used - 1 - element)
   /** The positions up to which elements are no longer in the window. */
   def leftBehind: Long = stream.leftBehind(window)
+  /** The time up to which elements are no longer in the window. */
+  def open: Long = window.open
 
   /** Whether an element came too late to be among those of the next `fill`, since this was last asked. */
   def missed(): Boolean = {

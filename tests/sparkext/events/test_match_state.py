@@ -72,8 +72,11 @@ def test_a_window_that_counts_lets_elements_go_in_order_of_time(
 
 
 @pytest.mark.parametrize("selection", ["CHRONOLOGICAL", "RECENT"])
-def test_what_was_consumed_is_forgotten_with_the_window(engine: Engine, selection: str) -> None:
-    query = registered(engine, f"{{ MATCH {selection} {{ A SEQ B }} }}")
+@pytest.mark.parametrize("window", ["RANGE PT0.1S", "ELEMENTS 10"])
+def test_what_was_consumed_is_forgotten_with_the_window(
+    engine: Engine, selection: str, window: str
+) -> None:
+    query = registered(engine, f"{{ MATCH {selection} {{ A SEQ B }} }}", window)
     found = 0
     for time in range(0, 5_000, 10):
         push(engine, time, f"x p y{time // 20}" if time % 20 == 0 else f"y{time // 20} q z")
