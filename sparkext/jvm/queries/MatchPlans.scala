@@ -26,6 +26,7 @@ final class MatchPlans(state: EventMatch) {
   private val events = mutable.ArrayBuffer[Event]()
   private var dictionary: Dictionary = _ // null: events make no terms
   private var stale = true // whether what the state holds is not of these plans, or not all there is
+  private var consumed = -1 // how much was before the evaluation that is not told yet; -1: all is told
 
   /** One of the match's events: `stream` tells streams of a query apart, `values` and `triples` are numbers of columns. */
   def add(number: Int, arrived: ArrivedElements, plan: ExecutablePlan, stream: Int, values: Int, triples: Int): Unit =
@@ -41,7 +42,11 @@ final class MatchPlans(state: EventMatch) {
 
   /** Brings the match to where the windows stand. */
   def advance(): Unit = {
-    if (state.consumes) state.leftBehind(events.map(_.arrived.open).min)
+    takeBack()
+    if (state.consumes) {
+      state.leftBehind(events.map(_.arrived.open).min)
+      consumed = state.consumedCount.toInt
+    }
     val anew = events.count(_.arrived.missed()) > 0 || stale
     // Until it has ended: one that fails has taken some of what arrived, which the next one would miss.
     stale = true
@@ -55,6 +60,16 @@ final class MatchPlans(state: EventMatch) {
     state.evaluate(left)
     if (dictionary != null) for (n <- left.indices) release(events(n), left(n))
     stale = false
+  }
+
+  /** Says that the answers of where the windows stand are told. */
+  def told(): Unit = consumed = -1
+
+  /** Has nothing be consumed by an evaluation of which nothing was told. */
+  def takeBack(): Unit = if (consumed >= 0) {
+    state.takeBackConsumed(consumed)
+    consumed = -1
+    stale = true
   }
 
   /** Lets go of the terms that events made. */
