@@ -307,18 +307,21 @@ final class ContinuousQuery(
     previous = now
   }
 
-  /** The answers of which the next ones tell the difference, a row a line of terms with tabs between, for another process. */
+  /** The answers of which the next ones tell the difference, for another process: a row a line of terms, with carriage returns between, as
+   *  terms have these two characters escaped only. What a query orders by besides is left out.
+   */
   def remembered: String = {
-    def row(r: Int) = (0 until previous.arity).map(c => if (previous(r, c) == 0L) "" else dictionary.text(previous(r, c))).mkString("\t")
+    def row(r: Int) = (0 until visible).map(c => if (previous(r, c) == 0L) "" else dictionary.text(previous(r, c))).mkString("\r")
     (0 until previous.rowCount).map(row(_) + "\n").mkString
   }
 
   /** Takes what `remembered` gave for the answers of the last evaluation. */
   def recall(rows: String): Unit = {
-    val table = new LongTable(previous.arity)
-    rows.linesIterator.foreach { line =>
+    val table = new LongTable(visible)
+    rows.split("\n", -1).dropRight(1).foreach { line =>
       val at = table.appendRow()
-      line.split("\t", -1).zipWithIndex.foreach { case (text, c) => table.set(at + c, if (text.isEmpty) 0L else dictionary.encode(text)) }
+      val texts = line.split("\r", -1)
+      for (c <- 0 until visible) table.set(at + c, if (texts(c).isEmpty) 0L else dictionary.encode(texts(c)))
     }
     remember(table)
   }
