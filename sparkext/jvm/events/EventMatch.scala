@@ -224,7 +224,7 @@ object EventMatch {
   /** Times as terms of an engine's dictionary, written as those of elements. */
   def times(room: Long): Long => Long = millis => {
     val inline = TermCodec.elementTimeIdOrZero(millis)
-    if (inline != 0) inline else TermConstructors.literal(room, Written.format(Instant.ofEpochMilli(millis)), TermCodec.Xsd + "dateTime")
+    if (inline != 0) inline else TermConstructors.dateTime(room, Written.format(Instant.ofEpochMilli(millis)))
   }
 }
 
