@@ -220,6 +220,14 @@ def test_the_last_instance_ends_the_template(engine: Engine) -> None:
     assert evaluated(engine) == ["r7"]
 
 
+def test_patterns_that_no_query_matches_any_more_are_not_known(engine: Engine) -> None:
+    for number in range(10):
+        engine.register_query(query(f"WINDOW :w {{ ?p :at{number} ?r ; :in ?h }}"), name="q")
+        at(engine, number, "ann", "r0")
+        engine.stop_query("q")
+    assert not engine._registered.windows._pattern_users
+
+
 def test_constants_leave_the_dictionary_with_their_instances(engine: Engine) -> None:
     def terms() -> int:
         return int(engine.room.dictionary.streamSize())
