@@ -261,6 +261,26 @@ def test_a_failing_subscriber_is_its_own_query_s(engine: Engine) -> None:
     assert [len(told) for told in heard] == [2, 2, 2, 0]
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_who_leaves_twice_has_left_once(engine: Engine, apart: bool) -> None:
+    made = engine.register_query(in_room("r0"))
+    told: list[int] = []
+
+    def note(answers: Answers) -> None:
+        told.append(answers.time)
+
+    leave = made.subscribe(note, apart)
+    again = made.subscribe(note)
+    leave()
+    leave()
+    at(engine, 1, "ann", "r0")
+    assert told == [1]
+    again()
+    again()
+    at(engine, 2, "ann", "r0")
+    assert told == [1]
+
+
 @pytest.mark.parametrize("room", ["r0", "r2"], ids=["alone", "an instance"])
 def test_a_slow_subscriber_apart_delays_nobody(engine: Engine, room: str) -> None:
     heard = hear(engine, *(in_room(f"r{n}") for n in range(4)))
