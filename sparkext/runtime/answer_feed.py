@@ -79,7 +79,13 @@ class AnswerFeed:
         called = self._apart(subscriber) if apart else subscriber
         # Another tuple each time: it may be gone through meanwhile, at every evaluation of thousands of queries.
         self._subscribers = (*self._subscribers, called)
-        return lambda: self._leave(called)
+        there = [called]
+
+        def leave() -> None:
+            if there:
+                self._leave(there.pop())
+
+        return leave
 
     def _apart(self, subscriber: Subscriber) -> ApartSubscriber:
         def guarded(answers: Answers) -> None:

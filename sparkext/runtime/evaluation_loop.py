@@ -148,6 +148,11 @@ class EvaluationLoop:
             return NEVER
         bounds = [self._schedule.due_bound(iri)]
         bounds += [self.due_bound(made) for made in self._derived.made_from(iri)]
+        stream = self._streams.get(iri)
+        if stream is not None and stream.lateness.late_stream is not None:
+            # What comes too late is complete up to the newest element, and waits for nothing.
+            late = self.due_bound(stream.lateness.late_stream)
+            bounds.append(late - stream.watermark.allowed_lateness)
         return min(bounds)
 
     def passed(self) -> int:

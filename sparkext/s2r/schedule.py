@@ -89,7 +89,7 @@ class Schedule:
                 del self._clocked[iri][number]
                 if not self._clocked[iri]:
                     del self._clocked[iri]
-            stream.settled = max((s.settled_up_to for s in stream.readers.values()), default=NEVER)
+            # Windows that others share with it have moved on: what it had passed stays passed.
             if not stream.readers:
                 del self._streams[iri]
                 self._moved.pop(iri, None)
@@ -121,7 +121,7 @@ class Schedule:
         self.concern(number)
 
     def settled_up_to(self, iri: str) -> int:
-        """The greatest instant of a stream that some query over it was asked for: older elements come too late."""
+        """The greatest instant of a stream that a query over it was asked for: older elements come too late."""
         if iri in self._streams:
             return self._streams[iri].settled
         return self._settled.get(iri, NEVER)

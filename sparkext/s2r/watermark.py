@@ -127,7 +127,8 @@ class StreamWatermark:
             self._move_to(element_time - self.allowed_lateness - 1)
         self.on_time_count += arrivals.on_time_elements
         self.late_count += arrivals.late_elements
-        self._note_sign()
+        if arrivals.on_time or arrivals.late:
+            self._note_sign()
         return arrivals
 
     def note(self, newest: int, on_time: int, late: int = 0) -> None:
@@ -136,7 +137,8 @@ class StreamWatermark:
         self.late_count += late
         if on_time:
             self._move_to(newest - self.allowed_lateness - 1)
-        self._note_sign()
+        if on_time or late:
+            self._note_sign()
 
     def advance_to(self, t: int) -> None:
         """Promise that no further element has time `t` or an earlier one; going back has no

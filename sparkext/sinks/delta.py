@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sparkext.argument_checks import check
 from sparkext.runtime.answering.delivered import revision_of
-from sparkext.runtime.answering.sinks import dated
+from sparkext.runtime.answering.sinks import dated, leaves_nothing
 from sparkext.s2r.event_time import format_date_time
 from sparkext.sources.extras import library
 from sparkext.sources.live_source import texts_by_name
@@ -70,7 +70,7 @@ class DeltaSink:
         """Put the rows of a revision in place of those of the instant; doing so twice changes nothing."""
         named = answers.query.replace("'", "''")
         where = f"query = '{named}' AND time = '{format_date_time(answers.time)}'"
-        if not answers.empty:
+        if not leaves_nothing(answers):
             there = self._opened() is not None
             how = {"mode": "overwrite", "predicate": where} if there else {"mode": "append"}
             self._write(answers, **how, schema_mode="merge")

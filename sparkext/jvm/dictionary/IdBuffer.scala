@@ -4,8 +4,8 @@ package dictionary
 import org.apache.spark.sql.cqels.terms.TermCodec
 
 /** Ids of terms to be retained or released together. */
-private[cqels] final class IdBuffer {
-  private var values = new Array[Long](256)
+private[cqels] final class IdBuffer(expected: Int = 256) {
+  private var values = new Array[Long](expected)
   private var used = 0
   def size: Int = used
   def array: Array[Long] = values

@@ -45,10 +45,7 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     var i = 0
     while (i < keys.touchedCount) { evaluateKey(keys.touchedKey(i)); i += 1 }
     keys.settle()
-    if (consumes) {
-      consume()
-      if (clock.positionsAreTimes && !clock.goesBack) gone.forget(clock.opens.min)
-    }
+    if (consumes) consume()
   }
 
   private def expire(least: Array[Long]): Unit = {
@@ -111,8 +108,8 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     while (i < resultCount) {
       reasons.each(results(i)) { mapping =>
         val store = stores(mapping % shape.events)
-        val position = store.position(mapping / shape.events)
-        store.occurrences(mapping / shape.events).foreach(gone.add(_, position))
+        val time = store.time(mapping / shape.events)
+        store.occurrences(mapping / shape.events).foreach(gone.add(_, time))
       }
       i += 1
     }
@@ -133,6 +130,9 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
     keys.clear()
     uses.clear()
     found.clear()
+    // Left by an evaluation that failed.
+    resultCount = 0
+    reasons.clear()
   }
 
   override def kept: Long = stores.iterator.filter(_ != null).map(_.size.toLong).sum
@@ -140,7 +140,7 @@ private[events] final class EvaluatedMatch(shape: MappingShape, clock: MatchCloc
   override def consumed: Long = gone.size
   override def consumedUses: String = gone.written
   override def takeBackUses(from: Int): Unit = gone.takeBack(from)
-  override def forgetUses(upTo: Long): Int = if (clock.positionsAreTimes) gone.forget(upTo) else 0
+  override def forgetUses(upTo: Long): Int = gone.forget(upTo)
   override def restoreUses(written: String): Unit = gone.addAll(written)
   override def memoryBytes: Long = stores.iterator.filter(_ != null).map(_.memoryBytes).sum + keys.memoryBytes +
     (if (consumes) uses.memoryBytes + gone.memoryBytes else 0L) + found.memoryBytes

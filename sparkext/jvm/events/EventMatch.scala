@@ -7,7 +7,7 @@ import java.time.{Instant, ZoneOffset}
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, HeldTerms}
 import org.apache.spark.sql.cqels.functions.TermConstructors
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.WindowContent
@@ -115,9 +115,6 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
   /** The number of the engine whose dictionary has the terms that aggregates read. */
   def setRoom(number: Long): Unit = room = number
 
-  /** Says that positions are times, in all windows: what was consumed of elements that none of them shows any more is forgotten. */
-  def setPositionsAreTimes(): Unit = clock.positionsAreTimes = true
-
   /** Promises that no element comes that is more than so many milliseconds older than the newest one of any event at the evaluation
    *  before; without it, all that may be followed is kept.
    */
@@ -204,7 +201,7 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
   def matchCount: Long = engine.matches
   /** Occurrences that were consumed and are remembered. */
   def consumedCount: Long = engine.consumed
-  /** The same with their positions, for another process, which `restoreConsumed` before its first evaluation. */
+  /** The same with the times of their elements, for another process, which `restoreConsumed` before its first evaluation. */
   def consumedUses: String = engine.consumedUses
   def restoreConsumed(written: String): Unit = engine.restoreUses(written)
 
@@ -214,8 +211,10 @@ final class EventMatch(val name: String, variables: Int, visible: Array[Int], ev
   def setGoesBack(): Unit = clock.goesBack = true
   /** Has nothing be consumed but what was when so much was. */
   def takeBackConsumed(count: Int): Unit = engine.takeBackUses(count)
-  /** Forgets what was consumed of elements up to a position, as no evaluation to come shows them, where that is worth it; how many. */
+  /** Forgets what was consumed of elements up to a time, as no evaluation to come shows them, where that is worth it; how many. */
   def forgetConsumed(upTo: Long): Int = engine.forgetUses(upTo)
+  /** Says that no window shows elements up to a time any more: what was consumed of them is forgotten, unless evaluations go back. */
+  def leftBehind(upTo: Long): Unit = if (!clock.goesBack) engine.forgetUses(upTo)
   def memoryBytes: Long = engine.memoryBytes + arrived.memoryBytes
 }
 
@@ -225,7 +224,7 @@ object EventMatch {
   /** Times as terms of an engine's dictionary, written as those of elements. */
   def times(room: Long): Long => Long = millis => {
     val inline = TermCodec.elementTimeIdOrZero(millis)
-    if (inline != 0) inline else TermConstructors.literal(room, Written.format(Instant.ofEpochMilli(millis)), TermCodec.Xsd + "dateTime")
+    if (inline != 0) inline else TermConstructors.dateTime(room, Written.format(Instant.ofEpochMilli(millis)))
   }
 }
 
@@ -250,7 +249,8 @@ private[events] trait MatchEngine {
 /** Matches that are joined as mappings arrive. */
 private final class JoinedMatch(shape: MappingShape, clock: MatchClock, found: MatchTable, times: Long => Long, pattern: EventPattern) extends MatchEngine {
   private val results = new MatchResults(shape, clock, found, pattern.events)
-  private val tree = new JoinTree(shape, clock, times, pattern, results)
+  private val held = if (found.terms == null) null else Array.fill(shape.events)(new HeldTerms(found.terms))
+  private val tree = new JoinTree(shape, clock, times, held, pattern, results)
 
   def keepTimes(stays: Array[Stay]): Unit = results.stays = stays
   override def consumes: Boolean = false

@@ -1,13 +1,20 @@
 package org.apache.spark.sql.cqels
 package events
 
+import org.apache.spark.sql.cqels.dictionary.HeldTerms
+import org.apache.spark.sql.cqels.terms.TermCodec
+
 /** What takes event mappings of a pattern as they are found. The array is used again for the next one. */
 private[events] trait MappingTarget {
   def accept(mapping: Array[Long]): Unit
 }
 
-/** Patterns that only ever gain matches by what arrives: each new mapping is joined with those kept of the other side. */
-private[events] final class JoinTree(shape: MappingShape, clock: MatchClock, times: Long => Long, pattern: EventPattern, root: MappingTarget) {
+/** Patterns that only ever gain matches by what arrives: each new mapping is joined with those kept of the other side.
+ *
+ *  `held`: by event, the terms of times that mappings with it have; null: patterns make no terms.
+ */
+private[events] final class JoinTree(
+    shape: MappingShape, clock: MatchClock, times: Long => Long, held: Array[HeldTerms], pattern: EventPattern, root: MappingTarget) {
   private var joins: List[MappingJoin] = Nil
   private val leaves = Array.fill(shape.events)(Array.empty[MappingTarget])
   build(pattern, root, Long.MaxValue)
@@ -31,9 +38,13 @@ private[events] final class JoinTree(shape: MappingShape, clock: MatchClock, tim
       while (sides(i).tidy(JoinTree.TidiedRows) >= JoinTree.TidiedRows / 4) {}
       i += 1
     }
+    if (held != null) for (event <- held.indices) held(event).release(clock.opens(event))
   }
 
-  def clear(): Unit = sides.foreach(_.clear())
+  def clear(): Unit = {
+    sides.foreach(_.clear())
+    if (held != null) held.foreach(_.release(Long.MaxValue))
+  }
 
   // `within`: how far t1 and t2 may lie apart in whatever a mapping becomes a part of; no operator makes intervals shorter.
   private def build(pattern: EventPattern, target: MappingTarget, within: Long): Unit = pattern match {
@@ -43,7 +54,7 @@ private[events] final class JoinTree(shape: MappingShape, clock: MatchClock, tim
       build(right, target, within)
     case Within(input, millis) =>
       build(input, mapping => if (mapping(shape.end) - mapping(shape.start) <= millis) target.accept(mapping), math.min(within, millis))
-    case Timed(input, start, end) => build(input, new TimedMappings(shape, times, start, end, target), within)
+    case Timed(input, start, end) => build(input, new TimedMappings(shape, times, held, input.events, start, end, target), within)
     case pair: Pair =>
       val join = new MappingJoin(shape, clock, pair, target, within)
       joins ::= join
@@ -65,8 +76,10 @@ private[events] object JoinTree {
   }
 }
 
-/** Hands mappings on with their ends as values of variables. */
-private final class TimedMappings(shape: MappingShape, times: Long => Long, start: Int, end: Int, target: MappingTarget) extends MappingTarget {
+/** Hands mappings of some events on with their ends as values of variables. */
+private final class TimedMappings(
+    shape: MappingShape, times: Long => Long, held: Array[HeldTerms], events: Array[Int], start: Int, end: Int, target: MappingTarget)
+    extends MappingTarget {
   private val timed = shape.empty()
 
   override def accept(mapping: Array[Long]): Unit = {
@@ -76,9 +89,16 @@ private final class TimedMappings(shape: MappingShape, times: Long => Long, star
 
   private def put(variable: Int, time: Long): Boolean = variable < 0 || {
     val value = times(time)
+    if (held != null && !TermCodec.isInline(value)) hold(value)
     val fits = timed(variable) == 0 || timed(variable) == value
     timed(variable) = value
     fits
+  }
+
+  // A mapping takes part in none any more when the first of its events has left: it is enough to ask one of them.
+  private def hold(value: Long): Unit = {
+    val event = events.find(e => timed(shape.positions + e) != Long.MaxValue).get
+    held(event).hold(Array(value), timed(shape.positions + event))
   }
 }
 

@@ -7,7 +7,6 @@ import org.apache.spark.sql.cqels.memory.{KeyHash, PagedRows}
 private[events] final class MatchClock(events: Int) {
   val opens: Array[Long] = Array.fill(events)(Long.MinValue)
   var watermark: Long = Long.MinValue
-  var positionsAreTimes = false
   var goesBack = false // to earlier evaluations, which need to know what was consumed then
 }
 

@@ -95,28 +95,28 @@ private object OccurrenceUses {
 
 /** Occurrences that are consumed, each as long as a window may show its element. */
 private[events] final class ConsumedOccurrences {
-  private var positions = new LongSlots // of their elements, by occurrence
+  private var times = new LongSlots // of their elements, by occurrence
   private var numbers = new Array[Long](64)
   private var count = 0
   private var sweptAt = 64
 
   def size: Int = count
-  def memoryBytes: Long = positions.memoryBytes + 8L * numbers.length
-  def holds(occurrence: Long): Boolean = positions.get(occurrence) != LongSlots.Absent
+  def memoryBytes: Long = times.memoryBytes + 8L * numbers.length
+  def holds(occurrence: Long): Boolean = times.get(occurrence) != LongSlots.Absent
 
-  def add(occurrence: Long, position: Long): Unit = if (!holds(occurrence)) {
+  def add(occurrence: Long, time: Long): Unit = if (!holds(occurrence)) {
     if (count == numbers.length) numbers = java.util.Arrays.copyOf(numbers, count * 2)
     numbers(count) = occurrence
     count += 1
-    positions.put(occurrence, position << 1) // -1 would say that it is not there
+    times.put(occurrence, time << 1) // -1 would say that it is not there
   }
 
-  /** All of them with their positions, "occurrence position occurrence position ...". */
-  def written: String = numbers.iterator.take(count).map(n => s"$n ${positions.get(n) >> 1}").mkString(" ")
+  /** All of them with their times, "occurrence time occurrence time ...". */
+  def written: String = numbers.iterator.take(count).map(n => s"$n ${times.get(n) >> 1}").mkString(" ")
 
   /** Adds what `written` gave. */
   def addAll(written: String): Unit =
-    written.split(' ').filter(_.nonEmpty).map(_.toLong).grouped(2).foreach { case Array(occurrence, position) => add(occurrence, position) }
+    written.split(' ').filter(_.nonEmpty).map(_.toLong).grouped(2).foreach { case Array(occurrence, time) => add(occurrence, time) }
 
   /** Those added when there were `from` already. */
   def eachFrom(from: Int)(occurrence: Long => Unit): Unit = {
@@ -124,10 +124,10 @@ private[events] final class ConsumedOccurrences {
     while (i < count) { occurrence(numbers(i)); i += 1 }
   }
 
-  /** Forgets those of elements that no window shows any more, when they may be half of all; how many. */
+  /** Forgets those of elements of times up to this one, when they may be half of all; how many. */
   def forget(upTo: Long): Int = if (count < sweptAt) 0 else {
     val before = count
-    val kept = numbers.take(count).filter(positions.get(_) >> 1 > upTo)
+    val kept = numbers.take(count).filter(times.get(_) >> 1 > upTo)
     if (kept.length < count) keep(kept)
     sweptAt = math.max(64, 2 * count)
     before - count
@@ -137,9 +137,9 @@ private[events] final class ConsumedOccurrences {
   def takeBack(from: Int): Unit = if (from < count) keep(numbers.take(from))
 
   private def keep(kept: Array[Long]): Unit = {
-    val before = positions
-    positions = new LongSlots
-    kept.foreach(occurrence => positions.put(occurrence, before.get(occurrence)))
+    val before = times
+    times = new LongSlots
+    kept.foreach(occurrence => times.put(occurrence, before.get(occurrence)))
     numbers = java.util.Arrays.copyOf(kept, math.max(64, kept.length))
     count = kept.length
   }

@@ -23,10 +23,7 @@ object DateFunctions {
     if (millis == null) throw new IllegalStateException("the instant of an evaluation is known at the driver only: this plan must run there")
     val inline = TermCodec.dateTimeIdOrZero(millis)
     if (inline != 0) inline
-    else {
-      val at = java.time.Instant.ofEpochMilli(millis).toString
-      TermConstructors.literal(room, at, TermCodec.Xsd + "dateTime")
-    }
+    else TermConstructors.dateTime(room, java.time.Instant.ofEpochMilli(millis).toString)
   }
 
   def year(room: Long, id: Long): java.lang.Long = inDay(room, id)(_.date.getYear)

@@ -62,6 +62,9 @@ object TermConstructors {
     if (datatype == TermCodec.Xsd + "string") TermValues.string(room, lexical)
     else TermValues.encode(room, TermText.quote(lexical) + "^^<" + datatype + ">")
 
+  /** A time as Java writes it, which is as XML Schema does but for a sign before years of five digits. */
+  private[cqels] def dateTime(room: Long, written: String): Long = literal(room, written.stripPrefix("+"), TermCodec.Xsd + "dateTime")
+
   def languageLiteral(room: Long, lexical: Long, language: Long): java.lang.Long = tagged(room, lexical, language, "")
 
   def directedLiteral(room: Long, lexical: Long, language: Long, direction: Long): java.lang.Long = {

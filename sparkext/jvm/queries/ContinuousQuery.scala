@@ -25,7 +25,6 @@ final class ContinuousQuery(
   val number: Long = ContinuousQuery.next()
   private var previous: LongTable = new LongTable(visible)
   private var held = new IdBuffer
-  private var heldBefore = new IdBuffer
   private var order: Array[Int] = Array.emptyIntArray // column, negated minus one when descending
   private var offset = 0
   private var limit = -1
@@ -73,7 +72,6 @@ final class ContinuousQuery(
   def forget(): Unit = {
     if (delta != null) delta.forget()
     remember(new LongTable(visible))
-    remember(previous)
   }
 
   /** Tells of a call site of the query; what is counted there comes with each evaluation. */
@@ -94,6 +92,7 @@ final class ContinuousQuery(
 
   /** Moves the query's windows to "o1,c1,o2,c2": (open, close] each, in the order in which they were added. */
   def moveWindows(bounds: String): Unit = {
+    if (bounds.nonEmpty) matched = false
     val edges = Numbers.list(bounds)
     for (i <- 0 until edges.length / 2) windows(i).advance(edges(2 * i), edges(2 * i + 1))
   }
@@ -151,11 +150,13 @@ final class ContinuousQuery(
     val moved = System.nanoTime()
     if (stars.exists(_.crowded)) ContinuousQuery.Crowded
     else limited(slices) {
+      var now: LongTable = null
       told(moved - begun) {
         advanceMatches()
         matched = false
-        stream(arrange(plans.run(slices)))
-      }
+        now = arrange(plans.run(slices))
+        stream(now)
+      }(if (operator != "RSTREAM") remember(now))
     }
   }
 
@@ -174,8 +175,10 @@ final class ContinuousQuery(
     }
   }
 
-  /** Evaluates, writes the answers, and tells of both in JSON. */
-  private def told(windowNanos: Long)(evaluated: => LongTable): String = {
+  /** Evaluates, writes the answers, and tells of both in JSON. What later ones know of it they know `whenTold`: of one
+   *  that fails nobody was told.
+   */
+  private def told(windowNanos: Long)(evaluated: => LongTable)(whenTold: => Unit): String = try {
     if (sites.nonEmpty) UncertainCalls.of(room).begin()
     sites.foreach(_.discard()) // what an evaluation that failed has left
     val started = System.nanoTime()
@@ -190,8 +193,15 @@ final class ContinuousQuery(
     val path = if (count == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
     val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
     val shared = if (shares == null || path.isEmpty) "" else s""","instances":${Json.quote(shares.write(path))}"""
+    whenTold
+    matches.foreach(_.told())
     if (makesTerms) dictionary.sweepUnreferenced()
     s"""{"answers":$count$shared,"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
+  } catch {
+    case e: Throwable =>
+      matches.foreach(_.takeBack())
+      if (delta != null) delta.takeBack()
+      throw e
   }
 
   /** What the join clusters of the plans that ran have to tell: nanoseconds that deciding and all of joining took, the rows of the
@@ -224,9 +234,9 @@ final class ContinuousQuery(
       told(moved - begun) {
         advanceMatches()
         matched = false
-        val news = delta.newAt(instant)
+        val news = delta.news()
         if (instances == null) news else instances.arranged(news, null, visible - 1)
-      }
+      }(delta.toldAt(instant))
     }
   }
 
@@ -238,14 +248,8 @@ final class ContinuousQuery(
    */
   private def stream(now: LongTable): LongTable = operator match {
     case "RSTREAM" => now
-    case "ISTREAM" =>
-      val before = previous
-      remember(now)
-      without(now, before)
-    case "DSTREAM" =>
-      val gone = without(previous, now)
-      remember(now)
-      gone
+    case "ISTREAM" => without(now, previous)
+    case "DSTREAM" => without(previous, now)
   }
 
   private def without(rows: LongTable, others: LongTable): LongTable = {
@@ -291,31 +295,33 @@ final class ContinuousQuery(
     kept
   }
 
-  /** Keeps these answers, and the terms of the ones before them for one evaluation more: DSTREAM still prints what left. */
+  /** Keeps these answers, with their terms, for those before them. */
   private def remember(now: LongTable): Unit = {
     val ids = new IdBuffer
     var i = 0
     while (i < now.rowCount * now.arity) { ids.add(now.data(i)); i += 1 }
-    // First these, then the oldest go: a term may be in both and held by nothing else.
+    // First these, then those go: a term may be in both and held by nothing else.
     dictionary.retain(ids.array, ids.size)
-    dictionary.release(heldBefore.array, heldBefore.size)
-    heldBefore = held
+    dictionary.release(held.array, held.size)
     held = ids
     previous = now
   }
 
-  /** The answers of which the next ones tell the difference, a row a line of terms with tabs between, for another process. */
+  /** The answers of which the next ones tell the difference, for another process: a row a line of terms, with carriage returns between, as
+   *  terms have these two characters escaped only. What a query orders by besides is left out.
+   */
   def remembered: String = {
-    def row(r: Int) = (0 until previous.arity).map(c => if (previous(r, c) == 0L) "" else dictionary.text(previous(r, c))).mkString("\t")
+    def row(r: Int) = (0 until visible).map(c => if (previous(r, c) == 0L) "" else dictionary.text(previous(r, c))).mkString("\r")
     (0 until previous.rowCount).map(row(_) + "\n").mkString
   }
 
   /** Takes what `remembered` gave for the answers of the last evaluation. */
   def recall(rows: String): Unit = {
-    val table = new LongTable(previous.arity)
-    rows.linesIterator.foreach { line =>
+    val table = new LongTable(visible)
+    rows.split("\n", -1).dropRight(1).foreach { line =>
       val at = table.appendRow()
-      line.split("\t", -1).zipWithIndex.foreach { case (text, c) => table.set(at + c, if (text.isEmpty) 0L else dictionary.encode(text)) }
+      val texts = line.split("\r", -1)
+      for (c <- 0 until visible) table.set(at + c, if (texts(c).isEmpty) 0L else dictionary.encode(texts(c)))
     }
     remember(table)
   }
@@ -357,10 +363,8 @@ final class ContinuousQuery(
     if (delta != null) delta.close()
     matches.foreach(_.close())
     if (instances != null) instances.close()
-    Seq(held, heldBefore).foreach { ids =>
-      dictionary.release(ids.array, ids.size)
-      ids.reset()
-    }
+    dictionary.release(held.array, held.size)
+    held.reset()
   }
 }
 

@@ -48,6 +48,9 @@ private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int)
   private var stale = true // whether what was found so far is not all there is to find
   private var last = Long.MinValue
   private var held = new HeldAnswers(dictionary)
+  // Of an evaluation that is not told yet: what is new by it, and what held before where all was found anew.
+  private var untold: LongTable = _
+  private var before: HeldAnswers = _
 
   def heldCount: Int = held.size
 
@@ -68,30 +71,56 @@ private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int)
     stale = true
   }
 
-  /** The new answers; the windows stand at the instant already. */
-  def newAt(instant: Long): LongTable = {
-    if (plans.missed()) stale = true
-    val found = plans.derivations(if (stale) Long.MinValue else last)
-    val before = held
+  /** The new answers of where the windows stand, which are then `toldAt` an instant, or taken back. */
+  def news(): LongTable = {
+    val anew = plans.missed() || stale
+    // Until it is told: one that fails has taken some of what arrived, which the next one would miss.
+    stale = true
+    val found = plans.derivations(if (anew) Long.MinValue else last)
     // What was found under other plans says what held, but not until when.
-    if (stale) held = new HeldAnswers(dictionary, found.map(_.rowCount).sum)
+    if (anew) {
+      before = held
+      held = new HeldAnswers(dictionary, found.map(_.rowCount).sum)
+    }
     val news = new LongTable(width)
+    untold = news
     for (rows <- found) {
       var r = 0
       while (r < rows.rowCount) {
         val mapping = new Array[Long](width)
         var c = 0
         while (c < visible) { mapping(c) = rows(r, c); c += 1 }
-        val unknown = !stale || !before.contains(mapping)
+        val unknown = before == null || !before.contains(mapping)
         if (held.hold(mapping, until(rows, r)) && unknown) news.appendAll(mapping, 0, 1)
         r += 1
       }
     }
-    if (stale) before.close()
+    news
+  }
+
+  /** Says that the new answers are told, those of this instant. */
+  def toldAt(instant: Long): Unit = {
+    untold = null
+    if (before != null) { before.close(); before = null }
     held.expire(instant)
     stale = false
     last = instant
-    news
+  }
+
+  /** Has answers that were not told be new to the next evaluation as well. */
+  def takeBack(): Unit = {
+    if (before != null) {
+      held.close()
+      held = before
+      before = null
+    } else if (untold != null) {
+      val mapping = new Array[Long](width)
+      for (r <- 0 until untold.rowCount) {
+        System.arraycopy(untold.data, r * width, mapping, 0, width)
+        held.drop(mapping)
+      }
+    }
+    untold = null
   }
 
   private def until(rows: LongTable, row: Int): Long = {
@@ -140,6 +169,12 @@ private final class HeldAnswers(dictionary: Dictionary, expected: Int = 0) {
     keep(made)
     dictionary.retain(ids.array, ids.size)
     true
+  }
+
+  /** Forgets an answer that was taken to hold; nothing is to expire here any more. */
+  def drop(mapping: Array[Long]): Unit = {
+    val dropped = all.remove(new Held(mapping))
+    if (dropped != null) release(dropped)
   }
 
   /** Forgets what does not hold at an instant. */

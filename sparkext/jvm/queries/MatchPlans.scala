@@ -3,7 +3,7 @@ package queries
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.dictionary.{Dictionary, IdBuffer}
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, HeldTerms}
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
 import org.apache.spark.sql.cqels.memory.LongTable
@@ -19,20 +19,19 @@ import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals}
 final class MatchPlans(state: EventMatch) {
   private final class Event(
       val number: Int, val arrived: ArrivedElements, val plan: ExecutablePlan, val stream: Int, val values: Int, val triples: Int) {
-    // Terms that expressions of the event made, by the position at which nothing needs them any more.
-    val terms = new java.util.TreeMap[Long, IdBuffer]()
+    var terms: HeldTerms = _ // that its expressions made; null: they make none
   }
 
   private val events = mutable.ArrayBuffer[Event]()
-  private var dictionary: Dictionary = _ // null: events make no terms
   private var stale = true // whether what the state holds is not of these plans, or not all there is
+  private var consumed = -1 // how much was before the evaluation that is not told yet; -1: all is told
 
   /** One of the match's events: `stream` tells streams of a query apart, `values` and `triples` are numbers of columns. */
   def add(number: Int, arrived: ArrivedElements, plan: ExecutablePlan, stream: Int, values: Int, triples: Int): Unit =
     events += new Event(number, arrived, plan, stream, values, triples)
 
   /** Says that events make terms, which live in the dictionary as long as something may match them. */
-  def setMakesTerms(dictionary: Dictionary): Unit = this.dictionary = dictionary
+  def setMakesTerms(dictionary: Dictionary): Unit = events.foreach(_.terms = new HeldTerms(dictionary))
 
   /** Has all be found anew from what the windows show at the next evaluation. */
   def restart(): Unit = stale = true
@@ -41,17 +40,34 @@ final class MatchPlans(state: EventMatch) {
 
   /** Brings the match to where the windows stand. */
   def advance(): Unit = {
-    if (events.count(_.arrived.missed()) > 0) stale = true
-    if (stale) {
+    takeBack()
+    if (state.consumes) {
+      state.leftBehind(events.map(_.arrived.open).min)
+      consumed = state.consumedCount.toInt
+    }
+    val anew = events.count(_.arrived.missed()) > 0 || stale
+    // Until it has ended: one that fails has taken some of what arrived, which the next one would miss.
+    stale = true
+    if (anew) {
       state.reset()
       release()
       events.foreach(_.arrived.restart())
-      stale = false
     }
     events.foreach { e => if (e.arrived.fill() > 0) take(e, if (e.plan.driverRefusal == null) e.plan.runOnDriver() else e.plan.runAsJob(1)) }
     val left = events.map(_.arrived.leftBehind).toArray
     state.evaluate(left)
-    if (dictionary != null) for (n <- left.indices) release(events(n), left(n))
+    for (n <- left.indices) release(events(n), left(n))
+    stale = false
+  }
+
+  /** Says that the answers of where the windows stand are told. */
+  def told(): Unit = consumed = -1
+
+  /** Has nothing be consumed by an evaluation of which nothing was told. */
+  def takeBack(): Unit = if (consumed >= 0) {
+    state.takeBackConsumed(consumed)
+    consumed = -1
+    stale = true
   }
 
   /** Lets go of the terms that events made. */
@@ -63,18 +79,7 @@ final class MatchPlans(state: EventMatch) {
     state.close()
   }
 
-  private def release(event: Event, upTo: Long): Unit = {
-    val gone = event.terms.headMap(upTo, true)
-    gone.values.forEach(ids => dictionary.release(ids.array, ids.size))
-    gone.clear()
-  }
-
-  private def hold(event: Event, values: Array[Long], position: Long): Unit = {
-    val held = event.terms.computeIfAbsent(position, _ => new IdBuffer)
-    val before = held.size
-    values.foreach(held.add)
-    if (held.size > before) dictionary.retain(java.util.Arrays.copyOfRange(held.array, before, held.size), held.size - before)
-  }
+  private def release(event: Event, upTo: Long): Unit = if (event.terms != null) event.terms.release(upTo)
 
   private def take(event: Event, rows: LongTable): Unit = {
     val values = new Array[Long](event.values)
@@ -85,7 +90,7 @@ final class MatchPlans(state: EventMatch) {
       val element = ArrivedElements.number(rows(r, event.values)).toInt
       val used = if (state.consumes) occurrences(event, rows, r) else null
       val position = event.arrived.position(element)
-      if (dictionary != null) hold(event, values, position)
+      if (event.terms != null) event.terms.hold(values, position)
       state.insert(event.number, values, event.arrived.time(element), position, used)
       r += 1
     }

@@ -21,7 +21,6 @@ final class ArrivedElements(stream: StreamLog, window: StreamWindow) {
 
   private val patterns = mutable.ArrayBuffer[Pattern]()
   private var times = new Array[Long](16)
-  private var positions = new Array[Long](16)
   private var used = 0
   private val known = new java.util.HashMap[Seq[Long], Integer]() // of one element with many triples: the first row of each
   private var knownUntil = -1
@@ -36,10 +35,12 @@ final class ArrivedElements(stream: StreamLog, window: StreamWindow) {
   }
 
   def time(element: Int): Long = times(element)
-  /** See [[StreamWindow.position]]. */
-  def position(element: Int): Long = positions(element)
+  /** See [[StreamWindow.position]]; as long as the window stands where it was filled from. */
+  def position(element: Int): Long = window.position(times(element), used - 1 - element)
   /** The positions up to which elements are no longer in the window. */
   def leftBehind: Long = stream.leftBehind(window)
+  /** The time up to which elements are no longer in the window. */
+  def open: Long = window.open
 
   /** Whether an element came too late to be among those of the next `fill`, since this was last asked. */
   def missed(): Boolean = {
@@ -62,12 +63,8 @@ final class ArrivedElements(stream: StreamLog, window: StreamWindow) {
   }
 
   private def take(time: Long, number: Long, pane: LongTable, from: Int, until: Int): Unit = {
-    if (used == times.length) {
-      times = java.util.Arrays.copyOf(times, used * 2)
-      positions = java.util.Arrays.copyOf(positions, used * 2)
-    }
+    if (used == times.length) times = java.util.Arrays.copyOf(times, used * 2)
     times(used) = time
-    positions(used) = window.position(time, number)
     var i = 0
     while (i < patterns.length) {
       val p = patterns(i)

@@ -4,6 +4,8 @@ package streams
 /** The window of the last `count` elements up to a time, those of one time by their arrival; it may begin inside a pane. */
 final class CountedWindow private[cqels] (stream: StreamLog, key: String, count: Int) extends StreamWindow(stream, key) {
   private var held = 0
+  private var entered = 0L // so many elements have
+  private var emptied = 0L
   // The first element of the content: the pane's time and its number in there; nothing while nothing is held.
   private var cutTime = Long.MinValue
   private var cutElement = 0
@@ -24,6 +26,7 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
       val firstElement = math.max(-missing, 0)
       if (held == 0) { cutTime = firstTime; cutElement = firstElement }
       held += news
+      entered += news
       enter(panes.get(firstTime), firstElement, firstTime)
       panes.each(firstTime, close)(pane => enter(pane, 0, pane.time))
     }
@@ -50,6 +53,7 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
     shed(held, panes)
     cutTime = Long.MinValue
     cutElement = 0
+    emptied += 1
     moved(Long.MinValue, Long.MinValue)
   }
 
@@ -70,9 +74,10 @@ final class CountedWindow private[cqels] (stream: StreamLog, key: String, count:
 
   override private[cqels] def firstElement(time: Long): Int = if (time == cutTime) cutElement else 0
 
-  // Elements come in order where they are counted (see `arriveLate`), so their numbers are in the order in which they leave.
-  override private[cqels] def position(time: Long, number: Long): Long = number
-  // Where none is held, there never was one.
-  override private[cqels] def leftBehind(panes: Panes): Long =
-    if (held == 0) Long.MinValue else panes.get(cutTime).number(cutElement) - 1
+  // By the order in which they entered, which is that of their times; the stream numbers them as they arrived.
+  override private[cqels] def position(time: Long, others: Int): Long = entered - 1 - others
+  override private[cqels] def leftBehind: Long = entered - held - 1
+
+  // Elements that enter once more do so in other positions.
+  override private[cqels] def lateArrivals: Long = emptied
 }

@@ -305,7 +305,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   }
 
   /** The positions of a window's elements up to which none is in the window any more. */
-  private[cqels] def leftBehind(window: StreamWindow): Long = synchronized(window.leftBehind(panes))
+  private[cqels] def leftBehind(window: StreamWindow): Long = synchronized(window.leftBehind)
 
   /** Drops the panes up to `close` that no window shows or may still show. Returns panes dropped.
    *

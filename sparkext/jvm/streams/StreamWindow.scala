@@ -130,16 +130,16 @@ class StreamWindow private[cqels] (stream: StreamLog, val key: String) {
   /** From when on the window shows elements where its lower end is said to be `low`. */
   private[streams] def opensAt(low: Long, panes: Panes): Long = low
 
-  /** How many elements came for a time that the window covered already. */
+  /** How often what the window shows has changed other than by moving on: by elements for a time that it covered already. */
   private[cqels] def lateArrivals: Long = late
 
   /** The first element of a pane that belongs to the window. */
   private[cqels] def firstElement(time: Long): Int = 0
 
-  /** Where an element of that time, the stream's `number`th, stands among those that leave the window one after the other. */
-  private[cqels] def position(time: Long, number: Long): Long = time
+  /** Where an element of that time, after which the window shows so many others, stands among those that leave it one after the other. */
+  private[cqels] def position(time: Long, others: Int): Long = time
   /** The positions up to which all elements are no longer in the window. */
-  private[cqels] def leftBehind(panes: Panes): Long = opens
+  private[cqels] def leftBehind: Long = opens
 }
 
 private[cqels] object StreamWindow {

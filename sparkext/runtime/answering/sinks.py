@@ -153,7 +153,7 @@ class ParquetSink:
 
         query = hashlib.sha256(answers.query.encode()).hexdigest()[:8]
         name = f"instant-{answers.time:016d}-{query}.parquet"
-        if answers.empty:
+        if leaves_nothing(answers):
             if answers.revision:  # late elements may have taken all answers away
                 (self._folder / name).unlink(missing_ok=True)
             return
@@ -207,6 +207,11 @@ class TableSink:
     def to_dataframe(self, spark: SparkSession) -> DataFrame:
         """The same as a Spark DataFrame."""
         return spark.createDataFrame(self.to_arrow())
+
+
+def leaves_nothing(answers: Answers) -> bool:
+    """Whether nothing of their instant is to be stored: it has no answers, or is none any more."""
+    return answers.empty or bool(getattr(answers, "retracted", False))
 
 
 def dated(answers: Answers) -> pa.Table:

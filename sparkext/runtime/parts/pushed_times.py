@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clocks
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from numbers import Integral
 
 from sparkext.errors import StreamElementError
@@ -12,6 +12,7 @@ from sparkext.s2r.event_time import GREATEST_TIME
 from sparkext.s2r.time_horizon import TimeHorizon
 from sparkext.setting_types import show_duration
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WholeNumber = int | Integral  # numpy's are Integral
 
 
@@ -48,8 +49,10 @@ _arrivals = ArrivalClock()
 def milliseconds(time: int | datetime | None, name: str = "time") -> int:
     """A time in milliseconds since the epoch, from these or a datetime (UTC where it has no zone); None is now.
 
-    >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1))
-    1000
+    What is finer than a millisecond is cut off, as in texts.
+
+    >>> milliseconds(datetime(1970, 1, 1, 0, 0, 1, 999_999))
+    1999
 
     Raises StreamElementError for anything else, also for a number beyond GREATEST_TIME; `name` is what the argument is
     called.
@@ -59,13 +62,8 @@ def milliseconds(time: int | datetime | None, name: str = "time") -> int:
     if isinstance(time, datetime):
         try:
             aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-            return round(aware.timestamp() * 1000)
-        except (
-            ValueError,
-            OverflowError,
-            TypeError,
-            OSError,
-        ):  # such as pandas' NaT, which is a datetime
+            return int((aware - _EPOCH) // timedelta(milliseconds=1))
+        except (ValueError, OverflowError, TypeError):  # such as pandas' NaT, which is a datetime
             raise StreamElementError(f"{name}: a time is a moment, not {time!r}") from None
     flaw = time_flaw(time)
     if flaw is not None:

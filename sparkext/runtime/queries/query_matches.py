@@ -44,7 +44,7 @@ from sparkext.s2r.derived_windows import (
     DelayedWindow,
     LastClosedWindow,
 )
-from sparkext.s2r.windows import ElementsWindow, WindowSpec
+from sparkext.s2r.windows import WindowSpec
 from static_data.terms import Iri
 
 if TYPE_CHECKING:
@@ -227,8 +227,6 @@ class QueryMatches:
         if all(shows_at_once(self._window(event).spec) for event in match.events):
             # What comes late nevertheless has all be found anew.
             state.jvm.setLateness(0)
-        if not any(isinstance(w.spec, ElementsWindow) for w in self._windows.values()):
-            state.jvm.setPositionsAreTimes()
         state.build()
         if makes_terms:
             made.setMakesTerms(self._room.dictionary)

@@ -129,7 +129,7 @@ class WindowRegistry:
     def star_count(self, window: QueryWindow) -> int:
         """How many different stars are kept in a window."""
         place = (window.stream, window.key)
-        return sum(p[:2] == place and p[2].startswith(_STAR) for p in +self._pattern_users)
+        return sum(p[:2] == place and p[2].startswith(_STAR) for p in self._pattern_users)
 
     def use_pattern(self, place: PatternPlace) -> None:
         """Count one more query that matches a pattern in a window."""
@@ -138,7 +138,10 @@ class WindowRegistry:
     def leave_pattern(self, place: PatternPlace) -> bool:
         """Count one query less; whether it was the last."""
         self._pattern_users[place] -= 1
-        return not +self._pattern_users[place]
+        if self._pattern_users[place]:
+            return False
+        del self._pattern_users[place]
+        return True
 
 
 Merged: TypeAlias = dict[MergedLeaf, Any]

@@ -52,9 +52,31 @@ def test_last_events_of_a_sequence_are_not_kept(engine: Engine) -> None:
     assert match["open"] <= 100
 
 
+@pytest.mark.parametrize(
+    ("window", "pushed", "found"),
+    [
+        ("ELEMENTS 3", {1: "o r o", 3: "x p y", 2: "o r o", 4: "y q z"}, 1),
+        ("ELEMENTS 2", {3: "o r o", 2: "x p y", 4: "y q z"}, 0),
+    ],
+)
+def test_a_window_that_counts_lets_elements_go_in_order_of_time(
+    engine: Engine, window: str, pushed: dict[int, str], found: int
+) -> None:
+    engine.register_stream(f"{E}s", allowed_lateness=10, late="hold")
+    query = registered(engine, "{ MATCH { A SEQ B } }", window, "RSTREAM")
+    told: dict[int, int] = {}
+    query.subscribe(lambda answers: told.update({answers.time: len(answers)}))
+    for time, triple in {**pushed, 100: "o r o"}.items():
+        push(engine, time, triple)
+    assert told == {time: found if time == 4 else 0 for time in pushed}
+
+
 @pytest.mark.parametrize("selection", ["CHRONOLOGICAL", "RECENT"])
-def test_what_was_consumed_is_forgotten_with_the_window(engine: Engine, selection: str) -> None:
-    query = registered(engine, f"{{ MATCH {selection} {{ A SEQ B }} }}")
+@pytest.mark.parametrize("window", ["RANGE PT0.1S", "ELEMENTS 10"])
+def test_what_was_consumed_is_forgotten_with_the_window(
+    engine: Engine, selection: str, window: str
+) -> None:
+    query = registered(engine, f"{{ MATCH {selection} {{ A SEQ B }} }}", window)
     found = 0
     for time in range(0, 5_000, 10):
         push(engine, time, f"x p y{time // 20}" if time % 20 == 0 else f"y{time // 20} q z")

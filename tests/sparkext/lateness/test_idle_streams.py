@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sparkext.runtime import evaluation_loop
 from tests.sparkext.listening import S, T, listen, query, triple
 
 if TYPE_CHECKING:
+    import pytest
     from pyspark.sql import SparkSession
 
     from sparkext import Engine
@@ -62,6 +64,21 @@ def test_a_silent_stream_that_corrects_comes_back(engine: Engine) -> None:
     query_ = engine.queries["http://e/q"]
     assert awaited(lambda: query_.progress.evaluations >= 3)
     assert len(heard) == 2
+
+
+def test_what_brings_no_element_is_no_sign_of_life(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0
+    monkeypatch.setattr(evaluation_loop, "milliseconds_now", lambda: now)
+    silent = engine.register_stream(T, idle_timeout="1h")
+    for at, is_late in ((10, False), (5, True)):
+        now += 3_600_000
+        silent.push_elements([])
+        assert silent.push("this is no triple", time=10).malformed == 1
+        assert silent.watermark.idle
+        assert silent.push(triple("a", "near", "room"), time=at).late == is_late
+        assert not silent.watermark.idle
 
 
 def test_there_is_no_thread_without_an_idle_timeout_and_it_ends_with_the_engine(

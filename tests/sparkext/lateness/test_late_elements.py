@@ -115,6 +115,17 @@ def test_a_late_stream_is_joined_with_its_own(engine: Engine) -> None:
     assert {row.get("z") for row in heard[-1]} == {f"<{E}late>"}
 
 
+@pytest.mark.parametrize("allowed", [0, 30])
+def test_a_query_over_a_late_stream_alone_is_evaluated_when_it_is_due(
+    engine: Engine, allowed: int
+) -> None:
+    stream = engine.register_stream(S, allowed_lateness=allowed, late="hold", late_stream=T)
+    late = listen(engine, query(AT, "[RANGE 10 STEP 10]", "?x").replace("ON :s", "ON :t"))
+    for who, time in (("a", 100), ("b", 50), ("c", 120)):
+        stream.push(triple(who, "at", "room"), time=time)
+    assert [(a.time, a.rows()) for a in late if len(a)] == [(100, [(f"<{E}b>",)])]
+
+
 def test_a_late_stream_must_be_new(engine: Engine) -> None:
     engine.register_stream(T)
     for iri in (S, T):

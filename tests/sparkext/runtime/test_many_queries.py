@@ -220,6 +220,14 @@ def test_the_last_instance_ends_the_template(engine: Engine) -> None:
     assert evaluated(engine) == ["r7"]
 
 
+def test_patterns_that_no_query_matches_any_more_are_not_known(engine: Engine) -> None:
+    for number in range(10):
+        engine.register_query(query(f"WINDOW :w {{ ?p :at{number} ?r ; :in ?h }}"), name="q")
+        at(engine, number, "ann", "r0")
+        engine.stop_query("q")
+    assert not engine._registered.windows._pattern_users
+
+
 def test_constants_leave_the_dictionary_with_their_instances(engine: Engine) -> None:
     def terms() -> int:
         return int(engine.room.dictionary.streamSize())
@@ -251,6 +259,26 @@ def test_a_failing_subscriber_is_its_own_query_s(engine: Engine) -> None:
     assert engine.queries[f"{E}r1"].progress.subscriber_failures == 2
     assert engine.queries[f"{E}r2"].progress.subscriber_failures == 0
     assert [len(told) for told in heard] == [2, 2, 2, 0]
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_who_leaves_twice_has_left_once(engine: Engine, apart: bool) -> None:
+    made = engine.register_query(in_room("r0"))
+    told: list[int] = []
+
+    def note(answers: Answers) -> None:
+        told.append(answers.time)
+
+    leave = made.subscribe(note, apart)
+    again = made.subscribe(note)
+    leave()
+    leave()
+    at(engine, 1, "ann", "r0")
+    assert told == [1]
+    again()
+    again()
+    at(engine, 2, "ann", "r0")
+    assert told == [1]
 
 
 @pytest.mark.parametrize("room", ["r0", "r2"], ids=["alone", "an instance"])

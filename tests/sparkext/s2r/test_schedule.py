@@ -28,18 +28,29 @@ class Straightforward:
 
     marks: dict[str, StreamWatermark]
     queries: dict[int, InstantScheduler] = field(default_factory=dict)
+    passed: dict[str, int] = field(default_factory=dict)  # by queries that have ended
 
     def add(self, number: int, asked: Asked) -> None:
         self.queries[number] = InstantScheduler(*asked, self.marks)
 
     def remove(self, number: int) -> None:
+        ended = self.queries[number]
+        passed = {stream: self.settled(stream) for stream in ended.watermarks}
         del self.queries[number]
+        for stream, time in passed.items():
+            self.passed[stream] = time if self.reading(stream) else NEVER
+
+    def reading(self, stream: str) -> list[InstantScheduler]:
+        return [query for query in self.queries.values() if stream in query.watermarks]
+
+    def settled(self, stream: str) -> int:
+        settled = [query.settled_up_to for query in self.reading(stream)]
+        return max([self.passed.get(stream, NEVER), *settled])
 
     def push(self, stream: str, times: list[int]) -> list[int]:
-        reading = [query for query in self.queries.values() if stream in query.watermarks]
-        settled = max((query.settled_up_to for query in reading), default=NEVER)
+        settled = self.settled(stream)
         on_time = self.marks[stream].observe(sorted(times), None, settled).on_time
-        for query in reading:
+        for query in self.reading(stream):
             assert query.add(stream, on_time) == []
         return on_time
 
@@ -190,10 +201,30 @@ def test_the_same_instants_come_at_the_same_points(
         expected = plain.ask()
         assert made.ask(stream) == expected
         for name in "ab":
-            settled = [q.settled_up_to for q in plain.queries.values() if name in q.watermarks]
             passed = made.marks[name].complete_up_to
             floor = max(passed, made.schedule.settled_up_to(name))
-            assert floor == max([passed, *settled])
+            assert floor == max(passed, plain.settled(name))
+
+
+def test_what_a_query_had_passed_comes_too_late_for_the_others_when_it_has_ended() -> None:
+    clock = [0]
+    marks = {stream: StreamWatermark(0, 40, lambda: clock[0]) for stream in "ab"}
+    made = Scheduled(marks, holds=False)
+    near, far = SlidingWindow(10, 10), SlidingWindow(1000, 100)
+    for number, last in enumerate([near, far]):
+        read = [("a", near), ("b", near), ("a", last)]
+        made.add(number, (read, default_policy([window for _, window in read])))
+    for stream in "ab":
+        made.push(stream, [5])
+    clock[0] = 50
+    marks["b"].advance_to(250)  # a is idle, and not waited for
+    assert made.ask()[-1][:2] == (200, 1)
+    passed = made.schedule.settled_up_to("a")
+    assert passed >= 200 > made.queries[0].settled_up_to
+    made.remove(1)
+    assert made.schedule.settled_up_to("a") == passed
+    made.remove(0)
+    assert made.schedule.settled_up_to("a") == NEVER
 
 
 def test_pushes_within_a_slide_ask_nobody() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sparkext.runtime.answering.answers import Answers
+from sparkext.runtime.answering.answers_file import empty_mappings
 
 Q, OTHER = "http://e/q", "http://e/o"
 
@@ -15,6 +16,11 @@ def select(
     """Answers of a SELECT query with the variable v."""
     table = pa.table({"v": pa.array([f'"{value}"' for value in values], pa.string())})
     return Answers(query, time, ("v",), table, sequence=sequence, revision=revision)
+
+
+def ask(time: int, boolean: bool) -> Answers:
+    """Answers of an ASK query."""
+    return Answers(Q, time, (), empty_mappings(int(boolean)), form="ASK", sequence=1)
 
 
 def construct(time: int, *values: str, query: str = Q, revision: int = 0) -> Answers:

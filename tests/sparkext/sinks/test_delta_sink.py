@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from sparkext.errors import ArgumentError
+from sparkext.runtime.answering.revised_answers import retracted
 from sparkext.sinks import DeltaSink
-from tests.sparkext.sinks.answering import OTHER, Q, construct, select
+from tests.sparkext.sinks.answering import OTHER, Q, ask, construct, select
 
 
 @pytest.fixture
@@ -58,6 +59,16 @@ def test_a_revision_replaces_the_rows_of_its_instant(delta: Any, tmp_path: Path)
     ):
         sink(answers)
     assert rows(delta, table) == [(Q, 1000, '"first"'), (query, 2000, '"x"')]
+
+
+def test_an_instant_of_ask_that_is_none_any_more_leaves_the_table(
+    delta: Any, tmp_path: Path
+) -> None:
+    sink = DeltaSink(tmp_path / "answers")
+    for answers in (ask(1000, True), ask(2000, False), retracted(ask(1000, True), 3, 1)):
+        sink(answers)
+    found = pa.table(delta.DeltaTable(str(tmp_path / "answers")).to_pyarrow_table())
+    assert found.column("boolean").to_pylist() == [False]
 
 
 def test_a_commit_whose_success_was_not_told_is_not_made_again(

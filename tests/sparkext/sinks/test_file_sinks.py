@@ -13,9 +13,10 @@ import pytest
 
 from sparkext.errors import ArgumentError, SourceError
 from sparkext.recorded_streams import read_recorded_stream
+from sparkext.runtime.answering.revised_answers import retracted
 from sparkext.sinks import JsonLinesSink, ParquetSink, RdfFileSink, answers_stream
 from tests.sparkext.listening import S, query, triple
-from tests.sparkext.sinks.answering import OTHER, Q, construct, select
+from tests.sparkext.sinks.answering import OTHER, Q, ask, construct, select
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -153,6 +154,15 @@ def test_queries_share_a_folder_and_revisions_replace(tmp_path: Path) -> None:
     assert sorted(parquet.read_table(tmp_path).column("v").to_pylist()) == ['"b"', '"c"']
     sink(select(1000, revision=2))
     assert parquet.read_table(tmp_path).column("v").to_pylist() == ['"b"']
+
+
+def test_an_instant_of_ask_that_is_none_any_more_leaves_the_folder(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    sink = ParquetSink(tmp_path)
+    for answers in (ask(1000, True), ask(2000, False), retracted(ask(1000, True), 3, 1)):
+        sink(answers)
+    assert parquet.read_table(tmp_path).column("boolean").to_pylist() == [False]
 
 
 def test_answers_are_a_frame_that_can_be_written(
