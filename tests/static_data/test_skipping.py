@@ -84,6 +84,18 @@ def test_a_directive_that_is_malformed_costs_what_needs_it() -> None:
     assert [line for line, _ in skipped] == [2, 3]
 
 
+def test_graphs_without_a_name_stay_graphs() -> None:
+    text = """@prefix : <http://e/> .
+[] { :a :b 1 . :a :b 2 } :x :y "bad" "bad" .
+:x :y :z GRAPH [
+  ] { :c :b 1 } [] { :d :b 1 . :d "bad" 2 . :d :b 3 } { :e :b 1 }"""
+    lines, skipped = read(text, RdfFormat.TRIG)
+    graphs = [line.removesuffix(" .").partition("integer>")[2].strip() for line in lines]
+    assert graphs[0] == graphs[1] and graphs[3] == graphs[4] and graphs[5] == ""
+    assert len({*graphs[:5]}) == 3 and all(graph.startswith("_:") for graph in graphs[:5])
+    assert len(skipped) == 3
+
+
 def test_bytes_that_are_not_utf_8_cost_their_statement() -> None:
     good = "<x:s> <x:p> {} .\n"
     for rdf in (RdfFormat.TURTLE, RdfFormat.N_TRIPLES):
