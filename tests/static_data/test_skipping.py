@@ -153,6 +153,42 @@ def test_json_without_the_triples_of_an_odd_iri() -> None:
     assert len(read(text, RdfFormat.JSON_LD, OnError.ACCEPT)[0]) == 2
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"@value": "x", "@type": "http://e/d> <http://e/g"}, "not allowed in an IRI"),
+        ({"@id": "http://e/o> <http://e/g"}, "not allowed in an IRI"),
+        ({"@value": "x", "@language": "en us"}, "'en us' is no language tag"),
+    ],
+)
+def test_json_without_what_would_be_another_line(value: object, message: str) -> None:
+    text = json.dumps({"@id": "x:s", "x:p": ["1", value]})
+    lines, skipped = read(text, RdfFormat.JSON_LD)
+    assert lines == ['<x:s> <x:p> "1" .']
+    assert len(skipped) == 1 and message in skipped[0][1]
+    for on_error in (OnError.FAIL, OnError.ACCEPT):
+        with pytest.raises(MalformedRdfError, match=message) as caught:
+            read(text, RdfFormat.JSON_LD, on_error)
+        assert caught.value.line == 1
+
+
+def test_any_label_of_a_blank_node_in_json() -> None:
+    labels = ["_:person 1", "_:a/b", "_:b <http://e/g>", "_:plain"]
+    text = json.dumps({"@id": labels[0], "x:p": [{"@id": label} for label in labels]})
+    lines, _ = read(text, RdfFormat.JSON_LD, OnError.FAIL)
+    assert sorted(lines) == [
+        *(f"_:anon-0 <x:p> _:anon-{n} ." for n in range(3)),
+        "_:anon-0 <x:p> _:plain .",
+    ]
+
+
+def test_what_would_be_another_line_is_accepted_in_no_xml() -> None:
+    text = f'<rdf:RDF {NS}><e:A e:p="1"><e:q rdf:resource="http://e/a> &lt;http://e/g"/></e:A></rdf:RDF>'
+    for doctype in ("", "<!DOCTYPE rdf:RDF []>"):
+        with pytest.raises(MalformedRdfError, match="not allowed in an IRI"):
+            read(doctype + text, RdfFormat.RDF_XML, OnError.ACCEPT)
+
+
 @pytest.mark.parametrize("iri", ["http://x/a b", "http://x/a|b", "http://x/{a}", "http://x/a^`b"])
 def test_iris_are_accepted_as_they_stand(iri: str) -> None:
     texts = {
