@@ -132,7 +132,10 @@ def write_saved(
             partial.rename(folder)
             old.delete()
         else:
-            folder.delete()
+            try:
+                folder.delete_empty()
+            except OSError as error:
+                raise StoreFormatError(folder.name, "has been written to meanwhile") from error
             partial.rename(folder)
     finally:
         partial.delete()
@@ -223,7 +226,13 @@ def _add_terms(
 
 def _read_manifest(folder: Folder) -> dict[str, Any]:
     if not folder.exists():
-        raise StoreFormatError(folder.name, "no such folder")
+        # Killed between two renames, a save has left the store under another name.
+        left = [
+            f for how in ("partial", "old") for f in folder.siblings(how) if f.exists(_MANIFEST)
+        ]
+        names = " and ".join(f.name for f in left)
+        hint = f"; a save that was broken off has left {names}: rename it" if left else ""
+        raise StoreFormatError(folder.name, f"no such folder{hint}")
     if not folder.exists(_MANIFEST):
         raise StoreFormatError(
             folder.name, f"no {_MANIFEST} in it: not a saved store, or not a whole one"
