@@ -255,7 +255,7 @@ def _folded(quads: Iterable[Any], opener: Opener, reading: Reading) -> Iterable[
 
 def _spells_reifiers(opener: Opener) -> bool:
     """Only such a file can use a generated blank node as an explicit reifier."""
-    return bool(_find(opener, rb"reifies", 16))
+    return bool(_find(opener, rb"[:#]reifies\b", 16))
 
 
 def _find(opener: Opener, pattern: bytes, longest: int) -> set[bytes]:

@@ -233,8 +233,11 @@ def test_syntax_errors_name_the_place(
     assert "Parser error" not in caught.value.message
 
 
-def test_a_quoted_triple_that_nothing_is_said_of_is_no_statement(tmp_path: Path) -> None:
-    text = PREFIX + ":s :p :o .\n<< :s :p :o >> .\n:s :p << :s :p << :a :b :c >> >> ."
+@pytest.mark.parametrize("comment", ["", " # reifies nothing"])
+def test_a_quoted_triple_that_nothing_is_said_of_is_no_statement(
+    tmp_path: Path, comment: str
+) -> None:
+    text = PREFIX + f":s :p :o .{comment}\n<< :s :p :o >> .\n:s :p << :s :p << :a :b :c >> >> ."
     with pytest.raises(
         MalformedRdfError, match="a quoted triple that nothing is said of"
     ) as caught:
