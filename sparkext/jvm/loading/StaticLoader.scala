@@ -267,13 +267,16 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
   /** The distinct quads of small files, merged with `existing` tables of the same pairs. */
   def tables(existing: JList[MemoryTable]): Array[MemoryTable] = MemoryTables.of(blocks.map(_.quads), existing.asScala)
 
-  /** Stores the distinct quads, merged with `existing` ones (s, p, o, g; null: none) of the same pairs, see QuadTables. */
-  def write(folder: String, existing: DataFrame): Array[Array[Long]] = {
+  /** Stores the distinct quads, merged with `existing` ones (s, p, o, g; null: none) of the same pairs, which have so many `rows`; see
+   *  QuadTables.
+   */
+  def write(folder: String, existing: DataFrame, rows: Array[Byte]): Array[Array[Long]] = {
     val fresh = if (encoded != null) encoded.map(_.quads) else spark.sparkContext.parallelize(blocks.map(_.quads).toSeq)
     if (existing == null) QuadTables.write(spark, fresh, counts, folder)
     else {
-      val all = fresh.union(QuadTables.blocks(existing))
-      QuadTables.write(spark, all, counts, folder)
+      val all = counts.clone()
+      for ((key, n) <- QuadTables.countsOf(rows)) all(key) = all.getOrElse(key, 0L) + n
+      QuadTables.write(spark, fresh.union(QuadTables.blocks(existing)), all, folder)
     }
   }
 
