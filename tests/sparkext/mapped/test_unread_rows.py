@@ -198,3 +198,26 @@ def test_texts_that_are_not_utf_8(spark: SparkSession, engine: Engine, tmp_path:
     stream = engine.register_stream(S, mapping=mapping, time="ms")
     report = stream.push_table(table)
     assert (report.accepted, report.malformed) == (len(sound), len(odd))
+
+
+def test_lists_that_have_too_many_combinations(engine: Engine, tmp_path: Path) -> None:
+    mapping, file = tmp_path / "m.yml", tmp_path / "r.jsonl"
+    listed = _MAPPING.replace("[[ex:p, $(y)]]", '[["ex:p", "$(a[*])"], ["ex:q", "$(b[*])"]]')
+    mapping.write_text(listed.replace("r~form", "r.jsonl~jsonpath"), "utf-8")
+    rows: list[dict[str, Any]] = [
+        {"x": "both", "a": list(range(300)), "b": list(range(300)), "ms": 1},
+        {"x": "one", "a": list(range(70_000)), "b": [1], "ms": 2},
+        {"x": "few", "a": list(range(100)), "b": list(range(100)), "ms": 3},
+    ]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    reason = "row {}: 90,000 combinations of values, more than 65,536"
+    skipped = tmp_path / "skipped.jsonl"
+    report = engine.load_static(file, mapping=mapping, on_error="skip", skipped_file=skipped)
+    assert [json.loads(line)["reason"] for line in skipped.read_text("utf-8").splitlines()] == [
+        reason.format(1)
+    ]
+    assert (report.skipped, report.quads_added) == (1, 70_001 + 200)
+    stream: Any = engine.register_stream(S, mapping=mapping, time="ms")
+    pushed = stream.push_rows(rows)
+    assert (pushed.accepted, pushed.malformed) == (2, 1)
+    assert list(stream.set_aside) == [reason.format(0)]
