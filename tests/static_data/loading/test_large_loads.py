@@ -1,8 +1,10 @@
-"""Tables of more rows than one task sorts, as they grow and are edited."""
+"""Tables of more rows than one task sorts, as they grow and are edited; more flaws than come to the driver at once."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +40,18 @@ def store(spark: SparkSession, tmp_path: Path) -> Iterator[StaticStore]:
     store.close()
 
 
+@contextmanager
+def sending_at_most(spark: SparkSession, size: str) -> Iterator[None]:
+    """A job fails whose tasks send more to the driver."""
+    conf = spark.sparkContext._jsc.sc().conf()
+    before = conf.get("spark.driver.maxResultSize", "1g")
+    conf.set("spark.driver.maxResultSize", size)
+    try:
+        yield
+    finally:
+        conf.set("spark.driver.maxResultSize", before)
+
+
 def files_of(store: StaticStore) -> int:
     """How many files the one table has: a task writes one."""
     (table,) = store.tables.whole.values()
@@ -59,13 +73,23 @@ def test_an_edited_one_is_written_by_tasks(
 ) -> None:
     change = read_change(spark, ChangeKind.INSERT, None, "<x:a> <x:p> <x:b> .")
     assert GraphEditor(store, spark).apply(change)
-    # Tasks refuse to send more than this to the driver.
-    conf = spark.sparkContext._jsc.sc().conf()
-    before = conf.get("spark.driver.maxResultSize", "1g")
-    conf.set("spark.driver.maxResultSize", "1m")
-    try:
+    with sending_at_most(spark, "1m"):
         (table,) = store._tables.in_files()
-    finally:
-        conf.set("spark.driver.maxResultSize", before)
     assert table.rows == ROWS + 1
     assert files_of(store) > 1
+
+
+def test_flaws_come_to_the_driver_some_thousands_at_a_time(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    bad, count = f'<x:s> <x:p> "{"x" * 1900}" {{}}', 10_000
+    lines = [bad.format(n) if n % 100 else "<x:s> <x:p> <x:o> ." for n in range(count)]
+    (tmp_path / "a.nt").write_text("\n".join(lines))
+    listed = tmp_path / "skipped.jsonl"
+    store = StaticStore(spark, driver_bytes=0)
+    with sending_at_most(spark, "14m"):
+        report = store.load(tmp_path / "a.nt", on_error="skip", skipped_file=listed)
+    assert (report.skipped, report.quads_added) == (count - count // 100, 1)
+    told = [json.loads(line)["line"] for line in listed.read_text("utf-8").splitlines()]
+    assert told == [n + 1 for n in range(count) if n % 100]
+    store.close()
