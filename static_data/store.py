@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from static_data.argument_checks import check
 from static_data.errors import StoreConflictError, UnknownGraphError
-from static_data.files.on_error import OnError, write_skipped
+from static_data.files.on_error import OnError, note_skipped
 from static_data.files.rdf_formats import RdfFormat
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import ReadingOptions
@@ -169,9 +169,8 @@ class StaticStore:
             graph_id = DEFAULT_GRAPH if graph_text is None else self._held_id(graph_text)
             replaced = [key for key in self._tables.now.of_graph(graph_id) if replace]
             try:
-                left_out = made.skipped()
                 # What cannot be told must not be left out.
-                said_in = write_skipped(left_out, skipped_file) if left_out else None
+                left_out, said_in = note_skipped(made.skipped(), skipped_file)
                 written = self._tables.keep(made.blocks, replaced)
             finally:
                 made.blocks.close()
@@ -180,7 +179,7 @@ class StaticStore:
             if graph_text is not None:
                 self._graphs[graph_id] = graph_text
             self.lock.note(self._adopt(written, replaced))
-        return made.report(added, watch.seconds(), len(left_out), said_in)
+        return made.report(added, watch.seconds(), left_out, said_in)
 
     def _adopt(
         self, written: Mapping[TableKey, Table], replaced: Collection[TableKey] = ()

@@ -45,15 +45,16 @@ class TableIndexes:
         rows = read_files(self._spark, [table])
         return extension(self._spark).indexes.IndexedTable.of(rows._jdf, table.rows, folder)
 
-    def save(self, tables: Iterable[SavedTable], folder: Folder) -> list[TableKey]:
-        """Put the indexes of large tables into a folder; returns which tables these are."""
-        saved = []
+    def save(self, tables: Iterable[SavedTable], folder: Folder) -> dict[str, list[TableKey]]:
+        """Put the indexes of large tables into a folder, each set into one of its name; returns which are in each."""
+        saved: dict[str, list[TableKey]] = {}
         for table in filter(self._are_for, tables):
-            to = folder.child(table.inner)
-            folder.child(f"graph={table.graph}").make()
+            indexes = folder.child(table.index_set)
+            to = indexes.child(table.inner)
+            indexes.child(f"graph={table.graph}").make()
             if self._at(table, table.index_path).isMade():
                 Folder(self._spark, table.index_path).copy(to)
             else:
                 self._at(table, to.path).make()
-            saved.append((table.graph, table.predicate))
+            saved.setdefault(table.index_set, []).append((table.graph, table.predicate))
         return saved

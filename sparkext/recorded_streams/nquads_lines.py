@@ -38,7 +38,7 @@ _STRING_TOKEN = re.compile(
 )
 _LANGUAGE_TOKEN = re.compile(r"@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*(?:--(?:ltr|rtl))?)")
 # IRIs that are taken as they stand.
-_ANY_IRI_TOKEN = re.compile(r"<([^\x00-\x1f<>]*)>")
+_ANY_IRI_TOKEN = re.compile(r"<([^\x00-\x1f<>]+)>")
 _NUMERIC = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
 _PAIR = re.compile(r"\\u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 _ESCAPED_BACKSLASH_OR_PAIR = re.compile(rf"\\\\|{_PAIR.pattern}")

@@ -18,7 +18,9 @@ from static_data.files.packings import (
 )
 from static_data.files.rdf_formats import FileFormat, RdfFormat, named_format
 
-_HEAD_BYTES = 1 << 16
+HEAD_BYTES = 1 << 16
+"""So many bytes of an unpacked file tell its format."""
+
 _BLANK_OR_COMMENT = re.compile(r"(?:\s+|#[^\r\n]*)*+")
 _XML = re.compile(
     r"<(?:\?xml|!--|!DOCTYPE|[A-Za-z_][\w.\-]*(?::[\w.\-]+)?(?:\s+xmlns|\s+[\w:]+\s*=))"
@@ -64,7 +66,7 @@ def format_of_content(head: bytes) -> RdfFormat | None:
     if _JSON.match(text, begin.end()):
         return RdfFormat.JSON_LD
     lines = re.split(r"\r\n|\r|\n", text)
-    whole = lines if len(head) < _HEAD_BYTES else lines[:-1]
+    whole = lines if len(head) < HEAD_BYTES else lines[:-1]
     if whole and all(_STATEMENT.fullmatch(line) for line in whole):
         return RdfFormat.N_QUADS
     return RdfFormat.TRIG
@@ -96,7 +98,7 @@ def told_format(
             if rdf is not None:
                 return FileFormat(rdf, compression)
         with opener(compression) as stream:
-            rdf = format_of_content(stream.read(_HEAD_BYTES))
+            rdf = format_of_content(stream.read(HEAD_BYTES))
     except BROKEN as error:
         if compression is Compression.NONE:
             raise

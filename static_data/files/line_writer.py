@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import pyoxigraph as ox
 
+from static_data.blank_node_labels import LABEL
 from static_data.files.odd_iris import reveal
 from static_data.files.reifiers import GENERATED_LABEL
 
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 _XML_LITERAL = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral"
+_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_NEVER_IN_IRI = re.compile(r"[\x00-\x1f<>]")
+_LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
+_LABEL = re.compile(LABEL)
+
+
+def unwritable(terms: Iterable[Any], accepts: bool) -> tuple[str, str] | None:
+    """What of some terms of a parser that checks nothing is no N-Quads, and why; with `accepts`, IRIs may be odd ones.
+
+    >>> unwritable([ox.Literal("a", language="en"), ox.BlankNode("b")], accepts=False)
+    """
+    for term in terms:
+        iri = term.value if isinstance(term, ox.NamedNode) else ""
+        if isinstance(term, ox.Literal):
+            if term.language and not _LANGUAGE.fullmatch(term.language):
+                return term.language, f"{term.language!r} is no language tag"
+            iri = term.datatype.value
+        elif isinstance(term, ox.Triple):
+            inside = unwritable((term.subject, term.predicate, term.object), accepts)
+            if inside is not None:
+                return inside
+        if (_NEVER_IN_IRI if accepts else _NOT_IN_IRI).search(iri):
+            return iri, f"a character that is not allowed in an IRI, in <{iri}>"
+    return None
 
 
 class LineWriter:
-    """Writes quads as lines, with repeatable labels for blank nodes that the parser made up.
+    """Writes quads as lines, with repeatable labels for blank nodes that the parser made up, or whose labels are none.
 
     With `reveals`, IRIs are as they were before `static_data.files.odd_iris.hide`.
     """
@@ -59,7 +86,7 @@ class LineWriter:
         return f"<< {subject} {predicate} {object_} >>"
 
     def _label(self, label: str) -> str:
-        if GENERATED_LABEL.fullmatch(label):
+        if GENERATED_LABEL.fullmatch(label) or not _LABEL.fullmatch(label):
             known = self._labels.get(label)
             if known is None:
                 known = f"anon-{len(self._labels)}"

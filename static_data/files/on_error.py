@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 
 from static_data.errors import StaticDataError
@@ -52,6 +53,24 @@ class Skipped:
     def __str__(self) -> str:
         place = ":".join(str(p) for p in (self.file, self.line, self.column) if p is not None)
         return f"{place}: {self.reason}"
+
+
+def note_skipped(skipped: Iterable[Skipped], file: str | Path | None) -> tuple[int, str | None]:
+    """Write entries as they are made, see `write_skipped`; returns how many there were, and where they are, if any."""
+    count = 0
+
+    def counted() -> Iterator[Skipped]:
+        nonlocal count
+        for one in skipped:
+            count += 1
+            yield one
+
+    entries = counted()
+    first = next(entries, None)
+    if first is None:
+        return 0, None
+    path = write_skipped(chain([first], entries), file)
+    return count, path
 
 
 def write_skipped(skipped: Iterable[Skipped], file: str | Path | None) -> str:

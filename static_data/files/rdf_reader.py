@@ -24,7 +24,7 @@ import pyoxigraph as ox
 from static_data.errors import MalformedRdfError, MissingFileError
 from static_data.files.format_sniffing import told_format_here
 from static_data.files.json_ld_contexts import ContextError, with_contexts
-from static_data.files.line_writer import LineWriter
+from static_data.files.line_writer import LineWriter, unwritable
 from static_data.files.packings import BROKEN, ByteStream, Compression, Opener, open_unpacked
 from static_data.files.rdf_formats import FileFormat, RdfFormat
 from static_data.files.rdf_version import RdfVersion
@@ -43,7 +43,6 @@ _PARSERS = {
     RdfFormat.JSON_LD: ox.RdfFormat.JSON_LD,
 }
 _SCAN_BYTES = 1 << 20
-_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 Entry = str | MalformedRdfError
@@ -256,7 +255,7 @@ def _folded(quads: Iterable[Any], opener: Opener, reading: Reading) -> Iterable[
 
 def _spells_reifiers(opener: Opener) -> bool:
     """Only such a file can use a generated blank node as an explicit reifier."""
-    return bool(_find(opener, rb"reifies", 16))
+    return bool(_find(opener, rb"[:#]reifies\b", 16))
 
 
 def _find(opener: Opener, pattern: bytes, longest: int) -> set[bytes]:
@@ -272,9 +271,11 @@ def _find(opener: Opener, pattern: bytes, longest: int) -> set[bytes]:
     return found
 
 
-def _written(quads: Iterable[Any], reveals: bool) -> Iterator[str]:
+def _written(quads: Iterable[Any], reveals: bool, unchecked: bool = False) -> Iterator[str]:
     write = LineWriter(reveals)
     for quad in quads:
+        if unchecked and (odd := unwritable(quad, accepts=True)) is not None:
+            raise SyntaxError(odd[1])
         yield write.line(quad)
 
 
@@ -308,7 +309,7 @@ def _rdf_xml(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iter
                 lenient=reading.accepts,
             )
             try:
-                for line in _written(parsed(quads), reveals=False):
+                for line in _written(parsed(quads), False, reading.accepts):
                     yield line
                     done += 1
                 return
@@ -316,8 +317,8 @@ def _rdf_xml(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iter
                 # The slower way may read it, and knows places.
                 pass
     with opener() as stream:
-        whole = _written(parse_whole(stream, base_iri, reading.accepts), not reading.accepts)
-        yield from islice(whole, done, None)
+        quads = parse_whole(stream, base_iri, reading.accepts)
+        yield from islice(_written(quads, not reading.accepts, reading.accepts), done, None)
 
 
 def _json_ld(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iterator[Entry]:
@@ -343,16 +344,18 @@ def _json_ld_entries(name: str, base_iri: str, opener: Opener, reading: Reading)
         try:
             for quad in parsed(quads):
                 iris = [t.value for t in quad if isinstance(t, ox.NamedNode)]
-                # A key that means no IRI is no property, as JSON-LD has it.
+                if isinstance(quad.object, ox.Literal):
+                    iris.append(quad.object.datatype.value)
+                # A key that means no IRI is no property, as JSON-LD has it, and such a datatype none.
                 if not all(_ABSOLUTE.match(iri) for iri in iris):
                     continue
-                odd = next((iri for iri in iris if _NOT_IN_IRI.search(iri)), None)
-                if odd is None or reading.accepts:
+                odd = unwritable(quad, reading.accepts)
+                if odd is None:
                     yield write.line(quad)
                 elif reading.skips:
-                    yield _odd_iri(name, odd, opener)
+                    yield _placed(name, *odd, opener)
                 else:
-                    raise _odd_iri(name, odd, opener)
+                    raise _placed(name, *odd, opener)
         except SyntaxError as error:
             if error.lineno is None:
                 with opener() as again:
@@ -360,12 +363,11 @@ def _json_ld_entries(name: str, base_iri: str, opener: Opener, reading: Reading)
             raise _malformed(name, error) from None
 
 
-def _odd_iri(name: str, iri: str, opener: Opener) -> MalformedRdfError:
-    """The error about an IRI, with its place where the file writes it out."""
+def _placed(name: str, odd: str, message: str, opener: Opener) -> MalformedRdfError:
+    """An error with its place, where the file writes out what is odd."""
     with opener() as stream:
         text = stream.read().decode("utf-8", "replace")
-    at = text.find(json.dumps(iri, ensure_ascii=False)[1:-1])
-    message = f"a character that is not allowed in an IRI, in <{iri}>"
+    at = text.find(json.dumps(odd, ensure_ascii=False)[1:-1])
     if at < 0:
         return MalformedRdfError(name, None, None, message)
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)

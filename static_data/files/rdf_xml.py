@@ -33,8 +33,12 @@ _REFERENCE = re.compile(r"&([^#;&][^;&]*);")
 _RAW_REFERENCE = re.compile(rb"&([^#;&\s<>\"']{1,200});")
 _PREDEFINED = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _SPECIAL = re.compile(r"[&<>\"\r\n\t]")
+_WHITE_VALUE = re.compile(rb"=\s*+(?:\"[^\"<\t\n]*+[\t\n]|'[^'<\t\n]*+[\t\n])")
+_TAG = re.compile(rb"<[^<>\"']*+(?:(?:\"[^\"<]*+\"|'[^'<]*+')[^<>\"']*+)*+>")
+_OTHER_PARSE_TYPES = frozenset({"Resource", "Collection", "Triple"})
 _LONGEST_PROLOGUE = 1 << 20
 _CHUNK = 1 << 16
+_SCAN = 1 << 20
 
 
 class XmlError(Exception):
@@ -48,7 +52,7 @@ class XmlError(Exception):
 
 
 def is_plain(stream: ByteStream) -> bool:
-    """Whether a document has no document type and says, or leaves it at, UTF-8."""
+    """Whether a document has no document type, says, or leaves it at, UTF-8, and no white space is to be normalised."""
     head = stream.read(_CHUNK)
     while len(head) < _LONGEST_PROLOGUE:
         prologue = _PROLOGUE.match(head)
@@ -56,13 +60,26 @@ def is_plain(stream: ByteStream) -> bool:
         if re.match(rb"<[A-Za-z_:\x80-\xff]", head[prologue.end() :]):
             declared = _DECLARATION.match(head.removeprefix(b"\xef\xbb\xbf"))
             name = b"utf-8" if declared is None else declared.group(1).lower()
-            return name in (b"utf-8", b"utf8", b"us-ascii", b"ascii")
+            return name in (b"utf-8", b"utf8", b"us-ascii", b"ascii") and _is_normal(head, stream)
         if head[prologue.end() :].startswith((b"<!D", b"\xff", b"\xfe")):
             return False
         more = stream.read(_CHUNK)
         if not more:
             return False
         head += more
+    return False
+
+
+def _is_normal(head: bytes, stream: ByteStream) -> bool:
+    """Whether line ends and attributes are as XML 1.0 has them read (2.11, 3.3.3); perhaps false where they are."""
+    text = head
+    while b"\r" not in text and _WHITE_VALUE.search(text) is None:
+        more = stream.read(_SCAN)
+        if not more:
+            return True
+        # A tag that is cut off is looked at again; there is no < in what it holds.
+        at = text.rfind(b"<")
+        text = (b"" if at < 0 or _TAG.match(text, at) else text[at:]) + more
     return False
 
 
@@ -180,7 +197,10 @@ class _XmlReader:
         self._stream = stream
         self._hides = hides
         self._pieces: list[_Piece] = []
-        self._prefixes: list[dict[str, str]] = [{}]
+        self._prefixes: dict[str, str] = {}
+        # What each open element has declared, as it was before.
+        self._declared: list[dict[str, str | None]] = []
+        self._literal: int | None = None  # the depth of the element whose content is XML
         self._entities: dict[str, str] = {}
         self._declares_elsewhere = False
         self._read = 0
@@ -240,9 +260,12 @@ class _XmlReader:
     def _start(self, name: str, attributes: list[str]) -> None:
         pairs = list(zip(attributes[::2], attributes[1::2], strict=True))
         declared = {k[6:]: v for k, v in pairs if k == "xmlns" or k.startswith("xmlns:")}
-        depth = len(self._prefixes) - 1
-        prefixes = self._prefixes[-1] | declared if declared else self._prefixes[-1]
-        self._prefixes.append(prefixes)
+        depth = len(self._declared)
+        prefixes = self._prefixes
+        self._declared.append({key: prefixes.get(key) for key in declared})
+        prefixes |= declared
+        if self._literal is None and any(_says_xml(key, v, prefixes) for key, v in pairs):
+            self._literal = depth
         text = [f"<{name}"]
         for key, value in pairs:
             shown = hide(value) if self._hides and _holds_iri(key, prefixes) else value
@@ -252,21 +275,29 @@ class _XmlReader:
         self._add("".join(text) + ">", sum(map(len, attributes)), depth, is_root)
 
     def _end(self, name: str) -> None:
-        self._prefixes.pop()
-        self._add(f"</{name}>", 0, len(self._prefixes) - 1)
+        for key, before in self._declared.pop().items():
+            if before is None:
+                del self._prefixes[key]
+            else:
+                self._prefixes[key] = before
+        depth = len(self._declared)
+        if self._literal == depth:
+            self._literal = None
+        self._add(f"</{name}>", 0, depth)
 
     def _text(self, text: str) -> None:
         escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        self._add(escaped.replace("\r", "&#13;"), len(text), len(self._prefixes) - 1)
+        self._add(escaped.replace("\r", "&#13;"), len(text), len(self._declared))
 
+    # Elsewhere, comments and instructions say nothing, and the parser takes none within a text.
     def _comment(self, text: str) -> None:
-        if len(self._prefixes) > 1:
-            self._add(f"<!--{text}-->", len(text), len(self._prefixes) - 1)
+        if self._literal is not None:
+            self._add(f"<!--{text}-->", len(text), len(self._declared))
 
     def _instruction(self, target: str, data: str) -> None:
-        if len(self._prefixes) > 1:
+        if self._literal is not None:
             text = f"<?{target} {data}?>" if data else f"<?{target}?>"
-            self._add(text, len(data), len(self._prefixes) - 1)
+            self._add(text, len(data), len(self._declared))
 
     # ---- entities --------------------------------------------------------------------------------
 
@@ -335,6 +366,17 @@ def _holds_iri(key: str, prefixes: dict[str, str]) -> bool:
         return True
     return (
         bool(colon) and local in ("about", "resource", "datatype") and prefixes.get(prefix) == _RDF
+    )
+
+
+def _says_xml(key: str, value: str, prefixes: dict[str, str]) -> bool:
+    """Whether an attribute makes the content of its element a literal: any parse type but three."""
+    prefix, colon, local = key.rpartition(":")
+    return (
+        bool(colon)
+        and local == "parseType"
+        and value not in _OTHER_PARSE_TYPES
+        and prefixes.get(prefix) == _RDF
     )
 
 

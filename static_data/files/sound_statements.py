@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -127,6 +129,8 @@ def _statements_of_graph(part: _Part) -> list[_Part]:
     if not part.may_be_taken_apart or closing < opening:
         return []
     head = " ".join(part.text[: opening + 1].split("\n"))
+    # All are in one graph, which has the label that the parser would have made up.
+    head = re.sub(r"\[\s*\]", f"_:f{uuid.uuid4().hex[1:]}", head, count=1)
     inner = split_blocks(part.text[opening + 1 : closing])
     begin = part.start + opening + 1
     return [_Part(f"{head}{b.text}\n}}", begin + b.start, len(head)) for b in inner]

@@ -21,6 +21,7 @@ _TOKEN = re.compile(
   | (?P<annotation>\{\| | \|\})
   | (?P<open>\{) | (?P<close>\}) | (?P<dot>\.)
   | (?P<word>(?:[^\s<>"'{}()\[\];,.\#\\|] | \\. | \.+(?=[^\s<>"'{}()\[\];,.\#\\|]))+)
+  | (?P<anonymous>\[(?:[ \t\r\n]++ | \#[^\r\n]*+)*+\])
   | (?P<other>.)
     """,
     re.VERBOSE | re.DOTALL,
@@ -40,7 +41,7 @@ class Block:
     """One top-level statement: text, first line (1-based), the term it is about, as written, and where it starts.
 
     The term is a graph block's name or the first term of a statement of the default graph; empty
-    where there is none.
+    where there is none, or a blank node without a label.
     """
 
     kind: BlockKind
@@ -55,8 +56,8 @@ def split_blocks(document: str) -> Iterator[Block]:
 
     >>> [block.name for block in split_blocks('BASE <http://e/> :g { :a :b "}" } :g :at 5 .')]
     ['', ':g', ':g']
-    >>> [block.text for block in split_blocks(':g { :a :b :c {| :d 1|} . :x :y :z } :h { }')]
-    [':g { :a :b :c {| :d 1|} . :x :y :z }', ':h { }']
+    >>> [block.text for block in split_blocks(':g { :a :b :c {| :d 1|} . :x :y :z } [ ] { }')]
+    [':g { :a :b :c {| :d 1|} . :x :y :z }', '[ ] { }']
     """
     cut = _Cutter(document)
     for match in _TOKEN.finditer(document):
@@ -93,7 +94,7 @@ class _Cutter:
             return
         if self._depth == 0 or kind == "open":
             self._tokens.append(text)
-        if kind in ("iri", "word"):
+        if kind in ("iri", "word", "anonymous"):
             self._label = [*self._label[-1:], (text, at)]
         elif kind != "open":
             self._label = []
@@ -135,5 +136,10 @@ class _Cutter:
             return Block(BlockKind.DIRECTIVE, text, self._line, "", start)
         if "{" in tokens:
             names = [token for token in tokens if token != "{" and token.upper() != "GRAPH"]
-            return Block(BlockKind.GRAPH, text, self._line, names[0] if names else "", start)
-        return Block(BlockKind.TRIPLES, text, self._line, first, start)
+            first = names[0] if names else ""
+            return Block(BlockKind.GRAPH, text, self._line, _label(first), start)
+        return Block(BlockKind.TRIPLES, text, self._line, _label(first), start)
+
+
+def _label(token: str) -> str:
+    return "" if token.startswith("[") else token

@@ -13,6 +13,7 @@ from static_data.argument_checks import lone_surrogate
 from static_data.errors import MalformedRdfError
 from static_data.files.on_error import OnError, Skipped
 from static_data.jvm import extension
+from static_data.loading.statements import skipped_problems
 
 _BLOCK = 16_384
 
@@ -31,7 +32,7 @@ class GivenData(Protocol):
     @property
     def bytes(self) -> int: ...
     @property
-    def skipped(self) -> list[Skipped]: ...
+    def skipped(self) -> Iterable[Skipped]: ...
     def encode(
         self, spark: SparkSession, dictionary: Any, scope: str, graph: str | None, on_error: OnError
     ) -> Any:
@@ -72,7 +73,7 @@ class GivenStatements:
                 load = blocks.end()
         finally:
             blocks.release()
-        left_out += [self._told(problem) for problem in load.skipped()]
+        left_out += [self._told(problem) for problem in skipped_problems(load)]
         self.skipped = sorted(left_out, key=lambda skipped: skipped.line or 0)
         return load
 

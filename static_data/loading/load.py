@@ -21,11 +21,11 @@ from static_data.files.rdf_formats import FileFormat, RdfFormat
 from static_data.files.rdf_reader import Entry, entries_of
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
-from static_data.jvm import elements, extension
+from static_data.jvm import extension
 from static_data.loading.python_workers import driver_python
 from static_data.loading.resuming import Resuming
 from static_data.loading.source_files import SourceFile
-from static_data.loading.statements import as_skipped, malformed
+from static_data.loading.statements import as_skipped, malformed, skipped_problems
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class LoadedBlocks:
     blocks: Any
     files: int
     bytes: int
-    skipped: Callable[[], list[Skipped]]
+    skipped: Callable[[], Iterable[Skipped]]
 
     def report(
         self, quads_added: int, seconds: float, skipped: int, skipped_file: str | None
@@ -230,14 +230,12 @@ def encode_small_files(
     return load if load.problem() is None else None
 
 
-def skipped_of(load: Any, files: Sequence[SourceFile]) -> list[Skipped]:
+def skipped_of(load: Any, files: Sequence[SourceFile]) -> Iterator[Skipped]:
     """What a load left out, in the order of the files."""
-    found = []
-    for problem in elements(load.skipped()):
+    for problem in skipped_problems(load):
         file = files[problem.file()]
         error = malformed(file.name, file.format.rdf, problem)
-        found.append(as_skipped(error, problem.text()))
-    return found
+        yield as_skipped(error, problem.text())
 
 
 def _names_graphs(file: SourceFile, one_graph: bool) -> bool:

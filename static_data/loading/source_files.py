@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from static_data.errors import MissingFileError
-from static_data.files.format_sniffing import told_format
+from static_data.files.format_sniffing import HEAD_BYTES, told_format
 from static_data.files.packings import ByteStream, Compression, open_unpacked, unpacked
 from static_data.files.rdf_formats import FileFormat, RdfFormat, named_format
 
@@ -31,14 +31,16 @@ class SourceFile:
         return Path(self.name) if "://" not in self.name else None
 
 
-def remote_content(spark: SparkSession, name: str) -> bytes:
-    """The bytes of a file that is not on this machine, as stored; raises MissingFileError, naming the file."""
+def remote_content(spark: SparkSession, name: str, most: int | None = None) -> bytes:
+    """The bytes, or so many of the first, of a file that is not on this machine, as stored; raises MissingFileError."""
     jvm: Any = spark.sparkContext._jvm
     remote = jvm.org.apache.hadoop.fs.Path(name)
     try:
         system = remote.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
         stream = system.open(remote)
         try:
+            if most is not None:
+                return bytes(stream.readNBytes(most))
             return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
         finally:
             stream.close()
@@ -82,7 +84,9 @@ def _find(spark: SparkSession, name: str, format: str | RdfFormat | None) -> Sou
         raise MissingFileError(name)
 
     def opener(packing: Compression) -> ByteStream:
-        return unpacked(remote_content(spark, name), packing)
+        # Of a packed file all may be needed for its first block; of others what is looked at and a byte order mark.
+        most = HEAD_BYTES + 8 if packing is Compression.NONE else None
+        return unpacked(remote_content(spark, name, most), packing)
 
     kind = told_format(name, format, opener)
     return SourceFile(name, name, kind, system.getFileStatus(remote).getLen())

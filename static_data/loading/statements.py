@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,12 @@ def malformed(name: str, kind: RdfFormat, problem: Any) -> MalformedRdfError:
         line, column = problem.line() or None, problem.column() or None
         return MalformedRdfError(name, line, column, problem.message())
     return MalformedRdfError(name, None, None, f"{problem.message()} in: {problem.text()}")
+
+
+def skipped_problems(load: Any) -> Iterator[Any]:
+    """What was wrong with the statements that a load left out, fetched some thousands at a time until it is closed."""
+    for group in range(load.skippedGroups()):
+        yield from elements(load.skipped(group))
 
 
 def as_skipped(error: MalformedRdfError, text: str | None = None) -> Skipped:

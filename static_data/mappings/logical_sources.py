@@ -71,10 +71,10 @@ def _form(reader: TermMapReader, node: Node, name: str) -> RowForm:
 
 def _named(
     reader: TermMapReader, given: Iri | BlankNode | Literal
-) -> tuple[str, str | None, str, bool]:
-    """Name, why it cannot be read (None: it can), delimiter, and whether it is seen from the working directory."""
+) -> tuple[str, str | None, str | None, bool]:
+    """Name, why it cannot be read (None: it can), delimiter (None: untold), whether the working directory sees it."""
     if isinstance(given, Literal):
-        return given.lexical, None, "\t" if given.lexical.lower().endswith(".tsv") else ",", False
+        return given.lexical, None, None, False
     graph = reader.graph
     own = given.value if isinstance(given, Iri) else "source without a name"
     path = graph.values(given, "path")
@@ -93,17 +93,20 @@ def _named(
                 )
         root = reader.one(given, "root")
         here = isinstance(root, Iri) and root.value.endswith("CurrentWorkingDirectory")
-        return path[0].lexical, None, ",", here
+        return path[0].lexical, None, None, here
     url = graph.values(given, CSVW + "url")
     if url:
-        delimiter = ","
+        delimiter = None
         for dialect in graph.values(given, CSVW + "dialect"):
             if not isinstance(dialect, Literal):
                 for value in graph.values(dialect, CSVW + "delimiter"):
-                    delimiter = value.lexical if isinstance(value, Literal) else ","
+                    delimiter = value.lexical if isinstance(value, Literal) else value.n3()
+                    if len(delimiter) != 1 or not delimiter.isascii():
+                        said = f"a delimiter is one ASCII character, not {delimiter!r}"
+                        raise reader.place(given).error(said)
         name = url[0].lexical if isinstance(url[0], Literal) else url[0].n3().strip("<>")
         return name, None, delimiter, False
-    return own, "only files and tables can be read", ",", False
+    return own, "only files and tables can be read", None, False
 
 
 def _texts(reader: TermMapReader, node: Node, name: str) -> tuple[str, ...]:

@@ -132,7 +132,8 @@ class Source:
     """A logical source: where its rows come from, and how they are read.
 
     `name` is a path or the name of a table. `iterator` leads from a JSON document to its rows; `nulls` are texts that
-    stand for no value. `unreadable` says why its rows can only be given, not read.
+    stand for no value; `delimiter` None is that of the file's ending. `unreadable` says why its rows can only be given,
+    not read.
     """
 
     name: str
@@ -140,7 +141,7 @@ class Source:
     is_table: bool = False
     iterator: tuple[Step, ...] = ()
     nulls: tuple[str, ...] = ()
-    delimiter: str = ","
+    delimiter: str | None = None
     from_working_directory: bool = False
     unreadable: str | None = None
     place: Place = field(default=Place(""), compare=False, repr=False)

@@ -181,8 +181,9 @@ def csv_tables(
         )
         return "skip"
 
+    delimiter = source.delimiter or ("\t" if path.suffix.lower() == ".tsv" else ",")
     parse = pacsv.ParseOptions(
-        delimiter=source.delimiter, newlines_in_values=True, invalid_row_handler=skip
+        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
     )
     read = pacsv.ReadOptions(block_size=_BLOCK)
     try:

@@ -17,7 +17,7 @@ import yaml
 from static_data.errors import MalformedRdfError
 from static_data.mappings.mapping_graph import MappingGraph, Node, Value
 from static_data.mappings.row_mapping import Place
-from static_data.mappings.vocabulary import NEW_RML
+from static_data.mappings.vocabulary import CSVW, NEW_RML
 from static_data.mappings.yaml_nodes import Entries, Items, Scalar, YamlValue, compose
 from static_data.mappings.yarrrml_words import (
     FORMS,
@@ -74,9 +74,8 @@ class _Translation:
         self._base = None if base is None else self._scalar(base, "base").text
         self._sources = dict(self._optional(top, "sources").items())
         mappings = top.get("mappings") or top.get("mapping") or top.get("m")
-        for name in ("functions", "targets"):
-            if top.get(name) is not None and name == "functions":
-                raise self._wrong(top, None, "functions are not supported")
+        if top.get("functions") is not None:
+            raise self._wrong(top, None, "functions are not supported")
         found = self._entries(mappings, "mappings", top)
         for name, one in found.items():
             body = self._normal(self._entries(one, f"mapping {name}", found))
@@ -120,7 +119,9 @@ class _Translation:
         if isinstance(given, Items):
             texts = [self._scalar(item, "a source").text for item in given.values]
             access, _, form = texts[0].rpartition("~") if "~" in texts[0] else (texts[0], "", "")
-            iterator = texts[1] if len(texts) > 1 else None
+            texts_of = {"access": access, "referenceFormulation": form}
+            if len(texts) > 1:
+                texts_of["iterator"] = texts[1]
         else:
             source = self._entries(given, "a source", given)
             if source.get("query") is not None:
@@ -133,18 +134,26 @@ class _Translation:
             if "table" in texts_of:
                 self._add(node, "tableName", Literal(texts_of["table"]))
                 return node
-            access, form = texts_of.get("access", ""), texts_of.get("referenceFormulation", "")
-            iterator = texts_of.get("iterator")
+        access, form = texts_of.get("access", ""), texts_of.get("referenceFormulation", "")
         if not access:
             raise self._wrong(given, name, "a source has an access")
-        self._add(node, "source", Literal(access))
+        self._add(node, "source", self._file(access, texts_of.get("delimiter"), given.line))
         if form:
             if form.lower() not in FORMS:
                 raise self._wrong(given, name, f"rows are of csv or jsonpath, not of {form}")
             self._add(node, "referenceFormulation", Iri(FORMS[form.lower()]))
-        if iterator is not None:
-            self._add(node, "iterator", Literal(iterator))
+        if "iterator" in texts_of:
+            self._add(node, "iterator", Literal(texts_of["iterator"]))
         return node
+
+    def _file(self, access: str, delimiter: str | None, line: int) -> Value:
+        if delimiter is None:
+            return Literal(access)
+        table, dialect = self._node(line), self._node(line)
+        self.graph.add(table, CSVW + "url", Literal(access))
+        self.graph.add(table, CSVW + "dialect", dialect)
+        self.graph.add(dialect, CSVW + "delimiter", Literal(delimiter))
+        return table
 
     def _predicate_object(self, name: str, given: YamlValue) -> Node:
         node = self._node(given.line)
@@ -185,13 +194,9 @@ class _Translation:
             self._add(node, "predicateMap", self._term(name, predicate, "IRI"))
         for graph in graphs:
             self._add(node, "graphMap", self._term(name, graph, "IRI"))
-        for one in self._objects(objects):
+        for one in self._as_list(objects):  # or lists [value, datatype or language]
             self._add(node, "objectMap", self._object(name, one, "IRI" if is_type else None, typed))
         return node
-
-    def _objects(self, given: YamlValue) -> list[YamlValue]:
-        """Objects: one, a list of them, or lists [value, datatype or language]."""
-        return given.values if isinstance(given, Items) else [given]
 
     def _typed(self, given: Scalar) -> dict[str, Scalar]:
         if given.text.endswith("~lang"):
@@ -243,6 +248,8 @@ class _Translation:
         kind = default
         if suffix is not None:
             text = text[: suffix.start()]
+            if suffix[1] == "lang":
+                raise self._wrong(given, name, "a language stands before ~lang, as in ~en~lang")
             if suffix[1].endswith("lang"):
                 typed = {"language": Scalar(suffix[1].removesuffix("~lang"), given.line), **typed}
             else:
@@ -305,10 +312,9 @@ class _Translation:
         other = self._scalar(body.get(key), key)
         if other.text not in self._names:
             raise self._wrong(other, name, f"no mapping is called {other.text}")
+        property = "parentTriplesMap" if key == "mapping" else "quotedTriplesMap"
         for triples_map in self._names[other.text]:
-            self._add(
-                node, "parentTriplesMap" if key == "mapping" else "quotedTriplesMap", triples_map
-            )
+            self._add(node, property, triples_map)
             if key == "quotedNonAsserted":
                 self.graph.add(triples_map, RDF + "type", Iri(NEW_RML + "NonAssertedTriplesMap"))
         for condition in self._as_list(body.get("condition")):

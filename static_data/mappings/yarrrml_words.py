@@ -42,7 +42,9 @@ KEYS: Final = {
 }
 FORMS: Final = {"csv": QL + "CSV", "jsonpath": QL + "JSONPath", "xpath": QL + "XPath"}
 REFERENCE: Final = re.compile(r"\$\(((?:[^)\\]|\\.)*)\)")
-SUFFIX: Final = re.compile(r"~(iri|literal|blanknode|blank|lang|[A-Za-z]{2,8}~lang)$")
+SUFFIX: Final = re.compile(
+    r"~(iri|literal|blanknode|blank|lang|[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*~lang)$"
+)
 IRI_START: Final = re.compile(r"(?:https?://|urn:|ftp://)\S*\Z")
 TYPES: Final = {"iri": "IRI", "literal": "Literal", "blanknode": "BlankNode", "blank": "BlankNode"}
 REFUSED: Final = {

@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from static_data.jvm import java_class
@@ -50,6 +51,23 @@ class Folder:
     def make(self) -> None:
         """Make the folder and those above it."""
         self._system.mkdirs(self._at(""))
+
+    def siblings(self, ending: str) -> list[Folder]:
+        """The folders beside this one that `sibling` has named."""
+        at = self._at("")
+        above, begin = at.getParent(), f"{at.getName()}.{ending}-"
+        if not self._system.exists(above):
+            return []
+        names = [status.getPath().getName() for status in self._system.listStatus(above)]
+        path = self.path.rstrip("/").rpartition("/")[0]
+        return [Folder(self._spark, f"{path}/{n}") for n in sorted(names) if n.startswith(begin)]
+
+    def delete_empty(self) -> None:
+        """Delete the folder, which holds nothing; raises OSError where it does, nothing happens when there is none."""
+        try:
+            self._system.delete(self._at(""), False)
+        except Py4JJavaError as error:
+            raise OSError(f"{self.name}: {error.java_exception.getMessage()}") from error
 
     def delete(self) -> None:
         """Delete the folder and all in it; nothing happens when there is none."""

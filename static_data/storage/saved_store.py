@@ -5,7 +5,7 @@ manifest that says it is whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,11 @@ _INDEXES = "indexes"
 
 @dataclass(frozen=True)
 class SavedTable:
-    """The table of one graph and predicate under the folder `root`; its indexes are, or will be, under `indexes`."""
+    """The table of one graph and predicate under the folder `root`; its indexes are, or will be, under `indexes`.
+
+    The name of that folder is one that no other table of this graph and predicate has: processes know indexes by
+    their paths.
+    """
 
     root: str
     graph: int
@@ -47,6 +51,11 @@ class SavedTable:
     def path(self) -> str:
         """The table's folder."""
         return f"{self.root}/{self.inner}"
+
+    @property
+    def index_set(self) -> str:
+        """The name of the folder `indexes`."""
+        return self.indexes.rpartition("/")[2]
 
     @property
     def index_path(self) -> str:
@@ -71,14 +80,14 @@ def write_saved(
     dictionary: Any,
     catalogue: Catalogue | None,
     tables: Sequence[SavedTable],
-    save_indexes: Callable[[Sequence[SavedTable], Folder], Sequence[TableKey]],
+    save_indexes: Callable[[Sequence[SavedTable], Folder], Mapping[str, Sequence[TableKey]]],
     graphs: Sequence[str],
     scopes: int,
 ) -> None:
     """Write a store beside `folder`, then rename it; raises StoreFormatError when `folder` must not
     be replaced.
 
-    `save_indexes` puts the indexes of tables into a folder, and returns which have some.
+    `save_indexes` puts the indexes of tables into a folder, each set into one of its name; it returns what is in each.
     """
     replacing = folder.exists() and not folder.is_empty()
     if replacing:
@@ -110,7 +119,7 @@ def write_saved(
             "dictionaryBytes": terms.size(),
             "quads": sum(table.rows for table in tables),
             "quadBytes": quads.size() if tables else 0,
-            "indexed": [list(key) for key in indexed],
+            "indexSets": {name: [list(key) for key in keys] for name, keys in indexed.items()},
             "indexBytes": indexes.size(),
             "blankScopes": scopes,
             "graphs": list(graphs),
@@ -123,7 +132,10 @@ def write_saved(
             partial.rename(folder)
             old.delete()
         else:
-            folder.delete()
+            try:
+                folder.delete_empty()
+            except OSError as error:
+                raise StoreFormatError(folder.name, "has been written to meanwhile") from error
             partial.rename(folder)
     finally:
         partial.delete()
@@ -141,9 +153,14 @@ def read_saved(
     try:
         quads = folder.child("quads")
         indexes = folder.child(_INDEXES)
-        indexed = {(graph, predicate) for graph, predicate in manifest.get("indexed", ())}
+        # Without sets, indexes cannot be told from those of a store that was here before: they are made anew.
+        indexed = {
+            (graph, predicate): indexes.child(name).path
+            for name, keys in manifest.get("indexSets", {}).items()
+            for graph, predicate in keys
+        }
         tables = tuple(
-            SavedTable(quads.path, g, p, n, indexes.path if (g, p) in indexed else other_indexes)
+            SavedTable(quads.path, g, p, n, indexed.get((g, p), other_indexes))
             for g, p, n in manifest["tables"]
         )
         hash_bits = manifest["hashBits"]
@@ -152,7 +169,7 @@ def read_saved(
         scopes = manifest["blankScopes"]
         expected = (manifest["quadBytes"], manifest["dictionaryBytes"], manifest["terms"])
         index_bytes = manifest["indexBytes"] if indexed else 0
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise StoreFormatError(folder.name, f"{_MANIFEST} lacks or misstates {error}") from error
     terms = folder.child("dictionary")
     if not terms.exists() or (tables and not quads.exists()):
@@ -209,7 +226,13 @@ def _add_terms(
 
 def _read_manifest(folder: Folder) -> dict[str, Any]:
     if not folder.exists():
-        raise StoreFormatError(folder.name, "no such folder")
+        # Killed between two renames, a save has left the store under another name.
+        left = [
+            f for how in ("partial", "old") for f in folder.siblings(how) if f.exists(_MANIFEST)
+        ]
+        names = " and ".join(f.name for f in left)
+        hint = f"; a save that was broken off has left {names}: rename it" if left else ""
+        raise StoreFormatError(folder.name, f"no such folder{hint}")
     if not folder.exists(_MANIFEST):
         raise StoreFormatError(
             folder.name, f"no {_MANIFEST} in it: not a saved store, or not a whole one"

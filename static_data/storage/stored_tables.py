@@ -61,7 +61,12 @@ class StoredTables:
     def _write(self, encoded: Any, there: Sequence[TableKey]) -> dict[TableKey, Table]:
         self._settle(there)
         existing = self.now.frame(self._spark, there)._jdf if there else None
-        return dict(self._files.write(lambda folder: encoded.write(folder, existing)))
+        rows = self._row_counts(there)
+        return dict(self._files.write(lambda folder: encoded.write(folder, existing, rows)))
+
+    def _row_counts(self, keys: Iterable[TableKey]) -> bytes:
+        """Graph, predicate and rows of tables, as the extension takes them."""
+        return ids_to_bytes(n for key in keys for n in (*key, self.now.rows(key)))
 
     def adopt(
         self, written: Mapping[TableKey, Table], replaced: Collection[TableKey]
@@ -115,9 +120,9 @@ class StoredTables:
         session, loading = self._spark._jsparkSession, self._extension.loading
         here = self.now.contents(self._spark, keys)
         if here is None:
-            rows = self.now.frame(self._spark, keys)._jdf
+            frame, rows = self.now.frame(self._spark, keys)._jdf, self._row_counts(keys)
             written = self._files.write(
-                lambda folder: loading.QuadTables.writeFrame(session, rows, folder)
+                lambda folder: loading.QuadTables.writeFrame(session, frame, rows, folder)
             )
         else:
             written = self._files.write(

@@ -67,7 +67,8 @@ class TableFiles:
         self._delete_unread()
         folder = self._own.child(f"load-{self._writes}")
         self._writes += 1
-        indexes = folder.child("_indexes").path  # Spark reads nothing of such a name as rows.
+        # Spark reads nothing of such a name as rows.
+        indexes = folder.child(f"_indexes/{uuid.uuid4().hex}").path
         try:
             tables = [
                 SavedTable(folder.path, int(graph), int(predicate), int(rows), indexes)
@@ -81,8 +82,7 @@ class TableFiles:
 
     def take_index_folder(self) -> str:
         """A folder for indexes of tables whose files are elsewhere; it is made when one is written."""
-        self._writes += 1
-        return self._own.child(f"indexes-{self._writes - 1}").path
+        return self._own.child(f"indexes/{uuid.uuid4().hex}").path
 
     def close(self) -> None:
         """Delete all files."""

@@ -87,6 +87,11 @@ def test_lines_fail_are_skipped_or_accepted(
     error = refused(store, path, on_error="accept")
     assert error.line == len(lines) + 1
 
+    for empty in ("<> <x:p> <x:o> .", '<x:s> <x:p> "a"^^<> .', "<< <x:s> <> <x:o> >> <x:p> 1 ."):
+        path.write_bytes(pack(f"{GOOD}\n{empty}".encode()))
+        error = refused(store, path, on_error="accept")
+        assert (error.line, error.column) == (2, empty.index("<>") + 2)
+
 
 @WAYS
 def test_other_formats_fail_are_skipped_or_accepted(

@@ -1,11 +1,18 @@
-"""Formats told from file names."""
+"""Formats told from file names, and from how remote files begin."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from static_data.errors import UnsupportedFormatError
 from static_data.files.rdf_formats import Compression, FileFormat, RdfFormat, format_of
+from static_data.loading.source_files import find_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.parametrize(
@@ -61,3 +68,27 @@ def test_stated_format_overrides_the_name(stated: str | RdfFormat, rdf: RdfForma
 def test_unknown_stated_format_is_refused() -> None:
     with pytest.raises(UnsupportedFormatError, match="csv"):
         format_of("a.nt", "csv")
+
+
+@pytest.mark.parametrize("format", [None, "nt"])
+def test_of_a_remote_file_without_an_ending_the_beginning_is_read(
+    spark: SparkSession, tmp_path: Path, format: str | None
+) -> None:
+    java: Any = spark.sparkContext._jvm
+    systems = java.org.apache.hadoop.fs.FileSystem
+    # A file system with a name of its own, which shows a local folder.
+    mount = f"fs.viewfs.mounttable.{tmp_path.name.replace('_', '-')}"
+    configuration: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    configuration.set(f"{mount}.link./data", tmp_path.as_uri())
+    line = "<http://e/s> <http://e/p> <http://e/o> .\n"
+    (tmp_path / "dump").write_text(line * 500_000)
+
+    def read() -> int:
+        return sum(one.getBytesRead() for one in systems.getAllStatistics())
+
+    before = read()
+    name = f"viewfs://{mount.rpartition('.')[2]}/data/dump"
+    (source,) = find_files(spark, name, format)
+    assert source.format.rdf is (RdfFormat.N_QUADS if format is None else RdfFormat.N_TRIPLES)
+    assert source.size == len(line) * 500_000
+    assert read() - before < 1 << 20

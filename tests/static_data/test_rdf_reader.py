@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from static_data.errors import MalformedRdfError, MissingFileError
+from static_data.files.on_error import OnError
+from static_data.files.rdf_formats import RdfFormat
 from static_data.files.rdf_reader import read_lines
 from static_data.files.rdf_version import RdfVersion
 from tests.static_data.rdf_samples import EX, PLAIN, oracle_quads, serialised, write_as
+from tests.static_data.test_skipping import NS, read
 
 PREFIX = f"@prefix : <{EX}> . @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -230,8 +233,11 @@ def test_syntax_errors_name_the_place(
     assert "Parser error" not in caught.value.message
 
 
-def test_a_quoted_triple_that_nothing_is_said_of_is_no_statement(tmp_path: Path) -> None:
-    text = PREFIX + ":s :p :o .\n<< :s :p :o >> .\n:s :p << :s :p << :a :b :c >> >> ."
+@pytest.mark.parametrize("comment", ["", " # reifies nothing"])
+def test_a_quoted_triple_that_nothing_is_said_of_is_no_statement(
+    tmp_path: Path, comment: str
+) -> None:
+    text = PREFIX + f":s :p :o .{comment}\n<< :s :p :o >> .\n:s :p << :s :p << :a :b :c >> >> ."
     with pytest.raises(
         MalformedRdfError, match="a quoted triple that nothing is said of"
     ) as caught:
@@ -261,3 +267,54 @@ def test_remote_contexts_are_refused_in_words(tmp_path: Path) -> None:
     path = write_as(tmp_path, "a.json", b'{"@context": "http://example.org/c", "a": 1}')
     with pytest.raises(MalformedRdfError, match="context"):
         list(read_lines(path))
+
+
+# ---- XML -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on_error", list(OnError))
+@pytest.mark.parametrize("before", ["", "<!DOCTYPE rdf:RDF []>"])
+def test_white_space_is_read_as_xml_says(before: str, on_error: OnError) -> None:
+    text = (
+        f'{before}<rdf:RDF {NS}>\r\n<rdf:Description rdf:about="http://e/s" e:q="a\r\nb\tc&#10;d">'
+        "<e:p>one\r\ntwo\rthree&#13;</e:p></rdf:Description></rdf:RDF>"
+    )
+    assert set(read(text, RdfFormat.RDF_XML, on_error)[0]) == {
+        '<http://e/s> <http://e/q> "a b c\\nd" .',
+        '<http://e/s> <http://e/p> "one\\ntwo\\nthree\\r" .',
+    }
+
+
+@pytest.mark.parametrize("offset", [5, 30, 60])
+def test_an_attribute_at_the_end_of_what_is_read_at_once(offset: int) -> None:
+    begin = f'<rdf:RDF {NS}><rdf:Description rdf:about="http://e/s"><e:p>'
+    rest = f"</e:p><e:o rdf:resource=\"http://e/o\"/><e:q><e:A e:r='{'x' * 40}\n{'y' * 40}'/></e:q>"
+    filler = "z" * ((1 << 16) - len(begin) - rest.index("x") - offset)
+    found, _ = read(
+        f"{begin}{filler}{rest}</rdf:Description></rdf:RDF>", RdfFormat.RDF_XML, OnError.FAIL
+    )
+    assert sum(f'"{"x" * 40} {"y" * 40}"' in line for line in found) == 1
+
+
+@pytest.mark.parametrize("on_error", list(OnError))
+def test_comments_within_a_text(on_error: OnError) -> None:
+    text = f"<rdf:RDF {NS}><e:A><e:p>a<!-- c -->b<?d e?></e:p></e:A></rdf:RDF>"
+    assert sum('"ab"' in line for line in read(text, RdfFormat.RDF_XML, on_error)[0]) == 1
+
+
+def test_comments_within_a_literal_of_xml() -> None:
+    text = (
+        f'<rdf:RDF {NS}><e:A><e:p rdf:parseType="Literal">a<!-- c --><e:b/></e:p></e:A></rdf:RDF>'
+    )
+    found = read(text, RdfFormat.RDF_XML, OnError.FAIL)[0]
+    assert read(f"<!DOCTYPE rdf:RDF []>{text}", RdfFormat.RDF_XML, OnError.FAIL)[0] == found
+
+
+def test_a_prefix_is_again_what_it_was_before_an_element() -> None:
+    text = (
+        f'<rdf:RDF {NS} xmlns:r="{RDF}"><rdf:Description r:about="http://e/[a]">'
+        '<e:p><rdf:Description xmlns:r="http://other/" r:about="b"/></e:p>'
+        '<e:q r:resource="http://e/[c]"/></rdf:Description></rdf:RDF>'
+    )
+    found, skipped = read(text, RdfFormat.RDF_XML)
+    assert "<http://e/[a]> <http://e/q> <http://e/[c]> ." in found and not skipped

@@ -84,6 +84,18 @@ def test_a_directive_that_is_malformed_costs_what_needs_it() -> None:
     assert [line for line, _ in skipped] == [2, 3]
 
 
+def test_graphs_without_a_name_stay_graphs() -> None:
+    text = """@prefix : <http://e/> .
+[] { :a :b 1 . :a :b 2 } :x :y "bad" "bad" .
+:x :y :z GRAPH [
+  ] { :c :b 1 } [] { :d :b 1 . :d "bad" 2 . :d :b 3 } { :e :b 1 }"""
+    lines, skipped = read(text, RdfFormat.TRIG)
+    graphs = [line.removesuffix(" .").partition("integer>")[2].strip() for line in lines]
+    assert graphs[0] == graphs[1] and graphs[3] == graphs[4] and graphs[5] == ""
+    assert len({*graphs[:5]}) == 3 and all(graph.startswith("_:") for graph in graphs[:5])
+    assert len(skipped) == 3
+
+
 def test_bytes_that_are_not_utf_8_cost_their_statement() -> None:
     good = "<x:s> <x:p> {} .\n"
     for rdf in (RdfFormat.TURTLE, RdfFormat.N_TRIPLES):
@@ -139,6 +151,42 @@ def test_json_without_the_triples_of_an_odd_iri() -> None:
     assert lines == ['<x:s> <x:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']
     assert len(skipped) == 1
     assert len(read(text, RdfFormat.JSON_LD, OnError.ACCEPT)[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"@value": "x", "@type": "http://e/d> <http://e/g"}, "not allowed in an IRI"),
+        ({"@id": "http://e/o> <http://e/g"}, "not allowed in an IRI"),
+        ({"@value": "x", "@language": "en us"}, "'en us' is no language tag"),
+    ],
+)
+def test_json_without_what_would_be_another_line(value: object, message: str) -> None:
+    text = json.dumps({"@id": "x:s", "x:p": ["1", value]})
+    lines, skipped = read(text, RdfFormat.JSON_LD)
+    assert lines == ['<x:s> <x:p> "1" .']
+    assert len(skipped) == 1 and message in skipped[0][1]
+    for on_error in (OnError.FAIL, OnError.ACCEPT):
+        with pytest.raises(MalformedRdfError, match=message) as caught:
+            read(text, RdfFormat.JSON_LD, on_error)
+        assert caught.value.line == 1
+
+
+def test_any_label_of_a_blank_node_in_json() -> None:
+    labels = ["_:person 1", "_:a/b", "_:b <http://e/g>", "_:plain"]
+    text = json.dumps({"@id": labels[0], "x:p": [{"@id": label} for label in labels]})
+    lines, _ = read(text, RdfFormat.JSON_LD, OnError.FAIL)
+    assert sorted(lines) == [
+        *(f"_:anon-0 <x:p> _:anon-{n} ." for n in range(3)),
+        "_:anon-0 <x:p> _:plain .",
+    ]
+
+
+def test_what_would_be_another_line_is_accepted_in_no_xml() -> None:
+    text = f'<rdf:RDF {NS}><e:A e:p="1"><e:q rdf:resource="http://e/a> &lt;http://e/g"/></e:A></rdf:RDF>'
+    for doctype in ("", "<!DOCTYPE rdf:RDF []>"):
+        with pytest.raises(MalformedRdfError, match="not allowed in an IRI"):
+            read(doctype + text, RdfFormat.RDF_XML, OnError.ACCEPT)
 
 
 @pytest.mark.parametrize("iri", ["http://x/a b", "http://x/a|b", "http://x/{a}", "http://x/a^`b"])

@@ -11,7 +11,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.cqels.rdf.{LoadProblem, MalformedLine, NQuadsReader, OnError, SimpleLine}
 import org.apache.spark.sql.cqels.terms.{TermBlock, TermEncoder, TermHasher}
 
-/** Quads and new terms of up to `BlockEncoder.StatementsPerBlock` statements, or why there are none; what was left out;
+/** Quads and new terms of up to `BlockEncoder.StatementsPerBlock` statements, or why there are none; what was left out of them;
  *  and for lines of text, where in which file their part begins and how many they are.
  */
 private[cqels] final class EncodedBlock(var quads: QuadBlock, var terms: TermBlock, var problem: LoadProblem,
@@ -72,6 +72,7 @@ private[cqels] object BlockEncoder {
 
   final val StatementsPerBlock = 1 << 18
   final val TermBytesPerBlock = 48L << 20
+  final val FlawsPerBlock = 1 << 12
   final val MostText = 2000 // of a malformed line that is shown
 }
 
@@ -95,7 +96,7 @@ private[cqels] final class BlockEncoder(files: Array[LoadFile], graph: String, h
       val quads = new QuadBlock
       linesOfBlock = 0
       skipped.clear()
-      while (problem == null && quads.size < StatementsPerBlock && encoder.memoryBytes < TermBytesPerBlock && lines.hasNext)
+      while (problem == null && !isFull(quads) && lines.hasNext)
         lines.next() match {
           case Right(line: ByteLine) => read(line, quads)
           case Right(line: TextLine) => enter(line.file, line.start); read(line, quads)
@@ -106,6 +107,9 @@ private[cqels] final class BlockEncoder(files: Array[LoadFile], graph: String, h
       new EncodedBlock(quads, encoder.takeBlock(), problem, skipped.toArray, TextPart(file, start, linesOfBlock))
     }
   }
+
+  private def isFull(quads: QuadBlock): Boolean =
+    quads.size >= StatementsPerBlock || encoder.memoryBytes >= TermBytesPerBlock || skipped.size >= FlawsPerBlock
 
   /** Counts a line of a file; what was left out is one, too. */
   private def enter(lineFile: Int, from: Long): Unit = {

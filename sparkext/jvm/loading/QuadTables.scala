@@ -5,6 +5,7 @@ import scala.collection.mutable
 
 import org.apache.spark.Partitioner
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.cqels.dictionary.ChangeTerms
 import org.apache.spark.sql.cqels.memory.KeyHash
 import org.apache.spark.sql.cqels.spark.Frames
 import org.apache.spark.sql.{DataFrame, SaveMode}
@@ -54,15 +55,14 @@ object QuadTables {
     rows.map { case ((g, p), n) => Array(g, p, n) }.toArray
   }
 
-  /** Writes the distinct quads (s, p, o, g) of a data frame of few rows. */
-  def writeFrame(spark: SparkSession, quads: DataFrame, folder: String): Array[Array[Long]] = {
-    val held = blocks(quads).collect()
-    val counts = new mutable.HashMap[(Long, Long), Long]
-    for (block <- held; i <- 0 until block.size) {
-      val key = (block.graph(i), block.predicate(i))
-      counts(key) = counts.getOrElse(key, 0L) + 1
-    }
-    write(spark, spark.sparkContext.parallelize(held.toSeq), counts, folder)
+  /** Writes the distinct quads (s, p, o, g) of a data frame; for `rows` see `countsOf`. */
+  def writeFrame(spark: SparkSession, quads: DataFrame, rows: Array[Byte], folder: String): Array[Array[Long]] =
+    write(spark, blocks(quads), countsOf(rows), folder)
+
+  /** How many rows tables have: graph, predicate and rows of each, numbers as `ChangeTerms` has them. */
+  private[loading] def countsOf(rows: Array[Byte]): mutable.Map[(Long, Long), Long] = {
+    val numbers = ChangeTerms.numbers(rows)
+    mutable.HashMap.from(Iterator.range(0, numbers.length, 3).map(i => (numbers(i), numbers(i + 1)) -> numbers(i + 2)))
   }
 
   /** Rows (s, p, o, g) of a data frame as blocks. */

@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.cqels.dictionary.{CompactDictionary, Dictionary}
 import org.apache.spark.sql.cqels.rdf.{CanonicalLines, IdCollision, LoadProblem}
@@ -16,10 +17,10 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.storage.StorageLevel
 
-/** What the driver needs to know of one block before it fetches anything. */
+/** What the driver needs to know of one block before it fetches anything; of what was left out, how many statements. */
 private[cqels] final case class BlockSummary(
     partition: Int, index: Int, statements: Int, terms: Int, bytes: Long,
-    counts: Array[((Long, Long), Long)], problem: LoadProblem, skipped: Array[LoadProblem], part: TextPart)
+    counts: Array[((Long, Long), Long)], problem: LoadProblem, skipped: Int, part: TextPart)
 
 /** One file as the tasks see it: where it is, how its blank nodes are scoped, whether it may name graphs, and whether
  *  its quoted triples are RDF 1.2's.
@@ -181,7 +182,7 @@ object StaticLoader {
       counts(key) = counts.getOrElse(key, 0L) + (i - from)
     }
     BlockSummary(partition, index, block.quads.size, block.terms.count, block.terms.estimatedBytes,
-      counts.toArray, block.problem, block.skipped, block.part)
+      counts.toArray, block.problem, block.skipped.length, block.part)
   }
 
   /** Gives a problem its line in the file: the lines of the parts before it come first. */
@@ -246,9 +247,33 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
   /** How many terms the load brought. */
   val termCount: Int = if (layer == null) 0 else layer.size
 
-  /** What was wrong with the statements that were left out, in the order of the files. */
-  def skipped: JList[LoadProblem] =
-    summaries.flatMap(_.skipped).map(StaticLoader.inFile(summaries)).sortBy(p => (p.file, p.line)).toSeq.asJava
+  /** The blocks that something was left out of, in the order of the files, in groups of some thousands of statements. */
+  private lazy val flawed: Array[Array[BlockSummary]] = {
+    val groups = new mutable.ArrayBuffer[mutable.ArrayBuffer[BlockSummary]]
+    var many = 0
+    for (one <- summaries.filter(_.skipped > 0).sortBy(s => (s.part.file, s.part.position, s.partition, s.index))) {
+      if (groups.isEmpty || many >= BlockEncoder.FlawsPerBlock) { groups += new mutable.ArrayBuffer[BlockSummary]; many = 0 }
+      groups.last += one
+      many += one.skipped
+    }
+    groups.map(_.toArray).toArray
+  }
+
+  /** In how many groups the statements come that were left out. */
+  def skippedGroups: Int = flawed.length
+
+  /** What was wrong with those of one group; all groups after each other are in the order of the files. */
+  def skipped(group: Int): Array[LoadProblem] = {
+    val wanted = flawed(group).map(s => (s.partition, s.index)).toSet
+    val found =
+      if (blocks != null) flawed(group).flatMap(s => blocks(s.index).skipped)
+      else {
+        val of = (task: TaskContext, blocks: Iterator[EncodedBlock]) =>
+          blocks.zipWithIndex.collect { case (block, index) if wanted((task.partitionId(), index)) => block.skipped }.toArray.flatten
+        spark.sparkContext.runJob(encoded, of, wanted.map(_._1).toSeq.sorted).flatten
+      }
+    found.map(StaticLoader.inFile(summaries)).sortBy(p => (p.file, p.line))
+  }
 
   /** Parts that an earlier, broken load had encoded. */
   def resumedParts: Long = encoded match {
@@ -267,13 +292,16 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
   /** The distinct quads of small files, merged with `existing` tables of the same pairs. */
   def tables(existing: JList[MemoryTable]): Array[MemoryTable] = MemoryTables.of(blocks.map(_.quads), existing.asScala)
 
-  /** Stores the distinct quads, merged with `existing` ones (s, p, o, g; null: none) of the same pairs, see QuadTables. */
-  def write(folder: String, existing: DataFrame): Array[Array[Long]] = {
+  /** Stores the distinct quads, merged with `existing` ones (s, p, o, g; null: none) of the same pairs, which have so many `rows`; see
+   *  QuadTables.
+   */
+  def write(folder: String, existing: DataFrame, rows: Array[Byte]): Array[Array[Long]] = {
     val fresh = if (encoded != null) encoded.map(_.quads) else spark.sparkContext.parallelize(blocks.map(_.quads).toSeq)
     if (existing == null) QuadTables.write(spark, fresh, counts, folder)
     else {
-      val all = fresh.union(QuadTables.blocks(existing))
-      QuadTables.write(spark, all, counts, folder)
+      val all = counts.clone()
+      for ((key, n) <- QuadTables.countsOf(rows)) all(key) = all.getOrElse(key, 0L) + n
+      QuadTables.write(spark, fresh.union(QuadTables.blocks(existing)), all, folder)
     }
   }
 

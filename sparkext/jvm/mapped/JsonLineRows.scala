@@ -15,13 +15,13 @@ import org.apache.spark.sql.cqels.terms.TermCodec
 /** JSON Lines as rows: `iterator` leads from a document to its rows, `paths` from a row to the values of each column.
  *
  *  A path is an array of names, numbers and null for every member. A row of which a path has several values becomes several of one
- *  number, one for each combination.
+ *  number, one for each combination, unless these are too many.
  */
 private[mapped] final class JsonLineRows(iterator: JsonNode, paths: Array[JsonNode]) {
   import JsonLineRows._
 
   /** The columns of lines, then the numbers of their rows, from `first`; null where Python is to look at them, as something is no JSON,
-   *  or no value that a literal can hold.
+   *  no value that a literal can hold, or too many values.
    */
   def read(bytes: Array[Byte], length: Int, first: Long): RowColumns =
     try {
@@ -52,6 +52,9 @@ private[mapped] final class JsonLineRows(iterator: JsonNode, paths: Array[JsonNo
       if (found.isEmpty) found += null
       found
     }
+    // No product of lengths is beyond a Long, as each is cut off where it is too large.
+    val combinations = values.foldLeft(1L)((n, found) => math.min(n * found.length, Int.MaxValue.toLong))
+    if (combinations > MostCombinations && combinations > values.iterator.map(_.length).max) throw new UnsaidValue
     val chosen = new Array[Int](paths.length)
     var more = true
     while (more) {
@@ -102,7 +105,10 @@ private[mapped] final class JsonLineRows(iterator: JsonNode, paths: Array[JsonNo
 private[mapped] object JsonLineRows {
   private val mapper = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
-  /** A value that has no lexical form: Python says which. */
+  /** As `sparkext.runtime.streams.mapped_columns` has it. */
+  private final val MostCombinations = 1L << 16
+
+  /** A value that has no lexical form, or too many values: Python says which. */
   final class UnsaidValue extends RuntimeException(null, null, false, false)
 
   /** Gives what a path leads to, from its step `at` on. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.cqels.columns.{LongColumn, RowColumn, RowColumns, Te
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.ElementBlock
 import org.apache.spark.sql.cqels.loading.QuadBlock
-import org.apache.spark.sql.cqels.memory.LongTable
+import org.apache.spark.sql.cqels.memory.{KeyHash, LongTable}
 
 /** Rows of a stream, the columns of which are as [[MappedStream]] has them, and what a mapping makes of them.
  *
@@ -90,10 +90,12 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
   private val several = quads.map(_.exists(slot => slot >= 0 && slots(slot).makesSeveral))
   private val cells = Array.fill(4)(new Ids)
   private val quad = new Array[Long](4)
+  private var places: Array[Int] = _ // where a hash leads to a quad that has been made, plus 1; null: there are few
 
   /** Makes the quads of another element, of its rows from `from` on; throws [[RowFlaw]]. */
   def makeAll(from: Int, until: Int): Unit = {
     made.clear()
+    places = null
     var row = from
     while (row < until) { make(row); row += 1 }
   }
@@ -133,18 +135,49 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
     }
   }
 
-  private def add(): Unit = if (!distinct || !isKnown) made.appendAll(quad, 0, 1)
-
-  /** Whether the row has made the quad already; there are few. */
-  private def isKnown: Boolean = {
-    val data = made.data
-    var at = 0
-    while (at < made.rowCount * 4) {
-      if (data(at) == quad(0) && data(at + 1) == quad(1) && data(at + 2) == quad(2) && data(at + 3) == quad(3)) return true
-      at += 4
+  private def add(): Unit = if (!distinct || !isKnown) {
+    made.appendAll(quad, 0, 1)
+    if (distinct) {
+      val room = if (places == null) RowQuads.Few else places.length / 2
+      if (made.rowCount > room) note(4 * room) else if (places != null) put(made.rowCount - 1)
     }
-    false
   }
+
+  /** Whether the row has made the quad already. */
+  private def isKnown: Boolean =
+    if (places == null) {
+      var row = 0
+      while (row < made.rowCount) { if (isQuad(row)) return true; row += 1 }
+      false
+    } else {
+      var at = placeOf(quad, 0)
+      while (places(at) != 0) {
+        if (isQuad(places(at) - 1)) return true
+        at = (at + 1) & (places.length - 1)
+      }
+      false
+    }
+
+  private def isQuad(row: Int): Boolean = {
+    val at = row * 4
+    val data = made.data
+    data(at) == quad(0) && data(at + 1) == quad(1) && data(at + 2) == quad(2) && data(at + 3) == quad(3)
+  }
+
+  /** Notes all that have been made, in a table of so many places, a power of two. */
+  private def note(size: Int): Unit = {
+    places = new Array[Int](size)
+    var row = 0
+    while (row < made.rowCount) { put(row); row += 1 }
+  }
+
+  private def put(row: Int): Unit = {
+    var at = placeOf(made.data, row * 4)
+    while (places(at) != 0) at = (at + 1) & (places.length - 1)
+    places(at) = row + 1
+  }
+
+  private def placeOf(cells: Array[Long], from: Int): Int = KeyHash.slot(KeyHash.of(cells, from, 4), places.length - 1)
 
   /** Adds them to the element begun last; who has made them holds their terms, so far. */
   def addTo(block: ElementBlock): Unit = block.quads.appendAll(made.data, 0, made.rowCount)
@@ -158,6 +191,11 @@ private[mapped] final class RowQuads(quads: Array[Array[Int]], slots: Array[Term
       at += 4
     }
   }
+}
+
+private[mapped] object RowQuads {
+  /** So many quads are looked through one by one. */
+  final val Few = 16
 }
 
 /** The times of rows: milliseconds since 1970, or texts that are an xsd:dateTime (without a zone: UTC) or milliseconds. */

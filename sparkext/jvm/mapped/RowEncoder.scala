@@ -4,7 +4,7 @@ package mapped
 import scala.collection.mutable
 
 import org.apache.spark.sql.cqels.columns.RowColumns
-import org.apache.spark.sql.cqels.loading.{EncodedBlock, QuadBlock, TextPart}
+import org.apache.spark.sql.cqels.loading.{BlockEncoder, EncodedBlock, QuadBlock, TextPart}
 import org.apache.spark.sql.cqels.memory.ByteSink
 import org.apache.spark.sql.cqels.rdf.{LoadProblem, OnError}
 import org.apache.spark.sql.cqels.terms.{TermEncoder, TermHasher}
@@ -26,7 +26,8 @@ private[mapped] final class RowEncoder(number: Int, program: String, load: RowLo
   private var problem: LoadProblem = _
   private val skipped = new mutable.ArrayBuffer[LoadProblem]
 
-  def isFull: Boolean = problem != null || quads.size >= RowEncoder.QuadsPerBlock || encoder.memoryBytes >= RowEncoder.BytesPerBlock
+  def isFull: Boolean = problem != null || quads.size >= RowEncoder.QuadsPerBlock || encoder.memoryBytes >= RowEncoder.BytesPerBlock ||
+    skipped.size >= BlockEncoder.FlawsPerBlock
   def isEnded: Boolean = problem != null
 
   /** The rows from now on lie at this position of the input. */

@@ -1,27 +1,64 @@
 package org.apache.spark.sql.cqels
 package mapped
 
+import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
-import org.apache.spark.sql.cqels.columns.{RowColumns, TextColumn}
+import org.apache.spark.sql.cqels.columns.{CodedColumn, RowColumn, RowColumns, TextColumn}
 import org.apache.spark.sql.cqels.memory.ByteSink
 import org.apache.spark.sql.cqels.rdf.NTriplesChars
 
 /** Why a row cannot be mapped; it costs no stack trace, as there may be as many as there are rows. */
 private[mapped] final class RowFlaw(reason: String) extends RuntimeException(reason, null, false, false)
 
-/** What is wrong with rows that could not be read: a column of reasons, null for sound rows; null where all are sound. */
-private[mapped] final class RowFlaws(reasons: TextColumn) {
+/** What is wrong with rows that could not be read: a column of reasons, null for sound rows (null: no such column); and texts that are not
+ *  UTF-8, which Spark and Arrow hand on as they are.
+ */
+private[mapped] final class RowFlaws(reasons: TextColumn, texts: Array[RowColumn]) {
+  import RowFlaws._
+
   /** Throws [[RowFlaw]] where there is something. */
-  def check(row: Int): Unit = if (reasons != null && !reasons.isNull(row)) throw new RowFlaw(reasons.text(row))
+  def check(row: Int): Unit = {
+    if (reasons != null && !reasons.isNull(row)) throw new RowFlaw(reasons.text(row))
+    var c = 0
+    while (c < texts.length) {
+      if (!texts(c).isNull(row) && !isSound(texts(c), row)) throw new RowFlaw("not UTF-8")
+      c += 1
+    }
+  }
 }
 
 private[mapped] object RowFlaws {
-  /** Those in the column "flaw" of rows. */
-  def apply(rows: RowColumns): RowFlaws = new RowFlaws(rows.find("flaw") match {
+  /** Those in the column "flaw" of rows, and in their texts. */
+  def apply(rows: RowColumns): RowFlaws = {
+    val reasons = rows.find("flaw") match {
+      case texts: TextColumn => texts
+      case _ => null
+    }
+    new RowFlaws(reasons, rows.columns.filter(column => textsOf(column) != null && !isAscii(textsOf(column))))
+  }
+
+  /** The texts of a column, null where it has others than texts. */
+  private def textsOf(column: RowColumn): TextColumn = column match {
     case texts: TextColumn => texts
+    case coded: CodedColumn => textsOf(coded.values)
     case _ => null
-  })
+  }
+
+  private def isAscii(texts: TextColumn): Boolean = texts.rows == 0 || {
+    val until = texts.until(texts.rows - 1)
+    val words = ByteBuffer.wrap(texts.bytes)
+    var at = texts.from(0)
+    while (at + 8 <= until && (words.getLong(at) & 0x8080808080808080L) == 0L) at += 8
+    while (at < until && texts.bytes(at) >= 0) at += 1
+    at == until
+  }
+
+  private def isSound(column: RowColumn, row: Int): Boolean = column match {
+    case texts: TextColumn => RowTexts.isUtf8(texts.bytes, texts.from(row), texts.until(row))
+    case coded: CodedColumn => isSound(coded.values, coded.code(row))
+    case _ => true
+  }
 }
 
 /** Values as they stand in terms: percent-encoded in IRIs, escaped in literals, as labels of blank nodes. */
@@ -62,6 +99,27 @@ private[mapped] object RowTexts {
   }
 
   private def sequence(first: Byte): Int = if ((first & 0xe0) == 0xc0) 2 else if ((first & 0xf0) == 0xe0) 3 else 4
+
+  /** Whether the bytes are UTF-8. */
+  def isUtf8(a: Array[Byte], from: Int, until: Int): Boolean = {
+    var at = from
+    while (at < until) {
+      if (a(at) >= 0) at += 1
+      else {
+        val length = sequence(a(at))
+        val first = a(at) & 0xff
+        if (first < 0xc2 || first > 0xf4 || at + length > until) return false
+        var i = 1
+        while (i < length) { if ((a(at + i) & 0xc0) != 0x80) return false; i += 1 }
+        val code = codePoint(a, at, length)
+        // As few bytes as it needs, and neither a surrogate nor beyond the last.
+        if (code < (if (length == 2) 0x80 else if (length == 3) 0x800 else 0x10000)) return false
+        if ((code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff) return false
+        at += length
+      }
+    }
+    true
+  }
 
   private def codePoint(a: Array[Byte], at: Int, length: Int): Int = {
     var code = a(at) & (0xff >> (length + 1))

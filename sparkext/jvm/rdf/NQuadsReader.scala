@@ -7,8 +7,8 @@ package rdf
   * 1.2, as subject or object, nested. Terms come out as canonical texts; a blank node `_:x`
   * becomes `_:` + `blankScope` + `x`. With `rdf12`, only `<<( s p o )>>` is read, and only as
   * object. With `accepts`, an IRI is taken as it stands, whatever is between `<` and `>`, relative
-  * ones too, and two escapes that are a surrogate pair are one character. Not for use by several
-  * threads at once.
+  * ones too unless empty, and two escapes that are a surrogate pair are one character. Not for use
+  * by several threads at once.
   */
 final class NQuadsReader(
     blankScope: String,
@@ -212,7 +212,9 @@ final class NQuadsReader(
   private def isInIri(c: Int): Boolean =
     NTriplesChars.isIriChar(c) || accepts && NTriplesChars.isAcceptedInIri(c)
 
-  private def checkAbsolute(iri: String, from: Int): Unit = if (!accepts) {
+  private def checkAbsolute(iri: String, from: Int): Unit = if (accepts) {
+    if (iri.length == 2) fail(from + 1, "an IRI")
+  } else {
     var i = 1
     while (i < iri.length && NTriplesChars.inScheme(iri.charAt(i), i == 1)) i += 1
     if (i == 1 || iri.charAt(i) != ':')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from sparkext.runtime.streams.stream_mapping import MappingOptions
 from static_data.errors import MappedRowError
 from static_data.files.on_error import OnError, Skipped
 from static_data.jvm import extension
+from static_data.loading.statements import skipped_problems
 from static_data.mappings.program import program_of
 from static_data.mappings.read_mapping import read_mapping
 from static_data.mappings.row_mapping import MappedRows, RowMapping
@@ -91,7 +92,7 @@ class GivenRows:
     mapping_file: str
     finder: RowsFinder
     progress: bool | None = None
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: Iterable[Skipped] = ()
 
     @property
     def bytes(self) -> int:
@@ -121,10 +122,10 @@ class GivenRows:
         problem = made.problem()
         if problem is not None:
             raise MappedRowError(self._name(problem), problem.line(), problem.message())
-        self.skipped = [
+        self.skipped = (
             Skipped(self._name(one), None, None, f"row {one.line()}: {one.message()}")
-            for one in made.skipped()
-        ]
+            for one in skipped_problems(made)
+        )
         return made
 
     def _name(self, problem: Any) -> str:

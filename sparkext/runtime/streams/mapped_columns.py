@@ -22,6 +22,7 @@ FLAW = "flaw"
 ELEMENT = "element"
 TIME = "time"
 _MIXED = "\0"
+_MOST_COMBINATIONS = 1 << 16
 _READ = (
     pa.types.is_string,
     pa.types.is_int64,
@@ -44,15 +45,15 @@ def columns_of(
 
     A row of which a reference has several values becomes several rows of one element, one for each combination.
     Columns are called "c" and their number; one of values with several datatypes "m" and its number: each a text, a
-    character 0 and the datatype. Where rows have values without a lexical form, such as JSON objects, a column "flaw"
-    before the element's number has what is wrong with each. Raises MappingError.
+    character 0 and the datatype. Where rows have values without a lexical form, such as JSON objects, or too many
+    combinations, a column "flaw" before the element's number has what is wrong with each. Raises MappingError.
     """
     wanted = [*references] if time is None else [*references, time]
     flaws = rows.unread() if isinstance(rows, JsonRows) else {}
     columns: list[Any] = [_column(rows, reference, flaws) for reference in wanted]
     places = None
     if any(isinstance(column, list) for column in columns):
-        places, columns = _exploded(columns, len(rows))
+        places, columns = _exploded(columns, len(rows), flaws)
     named = {}
     for number, column in enumerate(columns[: len(references)]):
         try:
@@ -95,13 +96,23 @@ def _without_nulls(column: pa.ChunkedArray, source: Source) -> pa.ChunkedArray:
     return pc.if_else(null, pa.scalar(None, texts.type), texts)
 
 
-def _exploded(columns: list[Any], count: int) -> tuple[list[int], list[Any]]:
-    """Columns in which every row has one value of each column, and which row each of them was."""
+def _exploded(columns: list[Any], count: int, flaws: dict[int, str]) -> tuple[list[int], list[Any]]:
+    """Columns in which every row has one value of each column, and which row each of them was.
+
+    A row of several values each of several columns that are too many together has none, but a flaw.
+    """
     several = [n for n, column in enumerate(columns) if isinstance(column, list)]
     places: list[int] = []
     chosen: dict[int, list[NaturalValue | None]] = {n: [] for n in several}
     for row in range(count):
-        for choice in product(*(columns[n][row] or (None,) for n in several)):
+        values = [columns[n][row] or (None,) for n in several]
+        combinations = math.prod(map(len, values))
+        if combinations > _MOST_COMBINATIONS and combinations > max(map(len, values)):
+            flaws[row] = (
+                f"{combinations:,} combinations of values, more than {_MOST_COMBINATIONS:,}"
+            )
+            values = [(None,)] * len(several)
+        for choice in product(*values):
             places.append(row)
             for n, value in zip(several, choice, strict=True):
                 chosen[n].append(value)

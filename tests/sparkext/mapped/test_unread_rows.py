@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sparkext import Engine
@@ -168,3 +169,55 @@ def test_rows_to_join_with_are_named_by_their_number(engine: Engine, tmp_path: P
     file.write_text('{"x": "a", "y": "a"}\n{"x": "b", "y": {"z": 1}}\n', "utf-8")
     with pytest.raises(MappedRowError, match="row 2: a JSON object has no lexical form: y"):
         engine.load_static(file, mapping=mapping, on_error="skip")
+
+
+def test_texts_that_are_not_utf_8(spark: SparkSession, engine: Engine, tmp_path: Path) -> None:
+    """Cut off, in Latin-1, too long, a surrogate: neither Arrow nor Spark looks at them."""
+    mapping = tmp_path / "m.yml"
+    mapping.write_text(_MAPPING.replace("r~form", "r.parquet~csv"), "utf-8")
+    sound = [b"plain", "\u00e9\u20ac\U0001f600".encode()]
+    odd = [b"caf\xe9", b"x\xe2\x82", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"]
+    column = pa.array([*sound, *odd], pa.binary()).view(pa.string())
+    table = pa.table({"x": column, "y": ["1"] * len(column), "ms": list(range(len(column)))})
+    pq.write_table(table, tmp_path / "r.parquet")
+    repeated = table.set_column(0, "x", pa.chunked_array([column]).dictionary_encode())
+    frame = spark.read.parquet(str(tmp_path / "r.parquet"))
+    for one in (table, repeated, tmp_path / "r.parquet", frame):
+        with pytest.raises(MappedRowError, match="row 3: not UTF-8"):
+            engine.load_static(one, mapping=mapping)
+        with closing(Engine(spark)) as other:
+            skipped = tmp_path / "skipped.jsonl"
+            skipped.unlink(missing_ok=True)
+            other.load_static(one, mapping=mapping, on_error="skip", skipped_file=skipped)
+            told = [json.loads(line)["reason"] for line in skipped.read_text("utf-8").splitlines()]
+            assert told == [f"row {n + 3}: not UTF-8" for n in range(len(odd))]
+            assert {line.split()[0] for line in quads_of(other.store)} == {
+                "<http://e/plain>",
+                "<http://e/\u00e9\u20ac\U0001f600>",
+            }
+    stream = engine.register_stream(S, mapping=mapping, time="ms")
+    report = stream.push_table(table)
+    assert (report.accepted, report.malformed) == (len(sound), len(odd))
+
+
+def test_lists_that_have_too_many_combinations(engine: Engine, tmp_path: Path) -> None:
+    mapping, file = tmp_path / "m.yml", tmp_path / "r.jsonl"
+    listed = _MAPPING.replace("[[ex:p, $(y)]]", '[["ex:p", "$(a[*])"], ["ex:q", "$(b[*])"]]')
+    mapping.write_text(listed.replace("r~form", "r.jsonl~jsonpath"), "utf-8")
+    rows: list[dict[str, Any]] = [
+        {"x": "both", "a": list(range(300)), "b": list(range(300)), "ms": 1},
+        {"x": "one", "a": list(range(70_000)), "b": [1], "ms": 2},
+        {"x": "few", "a": list(range(100)), "b": list(range(100)), "ms": 3},
+    ]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    reason = "row {}: 90,000 combinations of values, more than 65,536"
+    skipped = tmp_path / "skipped.jsonl"
+    report = engine.load_static(file, mapping=mapping, on_error="skip", skipped_file=skipped)
+    assert [json.loads(line)["reason"] for line in skipped.read_text("utf-8").splitlines()] == [
+        reason.format(1)
+    ]
+    assert (report.skipped, report.quads_added) == (1, 70_001 + 200)
+    stream: Any = engine.register_stream(S, mapping=mapping, time="ms")
+    pushed = stream.push_rows(rows)
+    assert (pushed.accepted, pushed.malformed) == (2, 1)
+    assert list(stream.set_aside) == [reason.format(0)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -33,3 +34,48 @@ def quads_of(case: MappingCase, folder: Path) -> set[str]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_as_specified(case: MappingCase, tmp_path: Path) -> None:
     assert without_labels(quads_of(case, tmp_path)) == without_labels(case.expected)
+
+
+_WORDS = MappingCase(
+    "YARRRML: languages with a region, a delimiter",
+    """
+prefixes: {ex: "http://example.com/"}
+mappings:
+  m:
+    sources:
+      - {access: words.csv, referenceFormulation: csv, delimiter: ";"}
+    s: ex:$(id)
+    po:
+      - [ex:name, $(name)~en-US~lang]
+      - [ex:long, $(name)~zh-Hant-TW~lang]
+      - [ex:short, $(name), i-klingon~lang]
+""",
+    """
+ex:1 ex:name "a,b"@en-us .
+ex:1 ex:long "a,b"@zh-hant-tw .
+ex:1 ex:short "a,b"@i-klingon .
+""",
+    {"words.csv": "id;name\n1;a,b\n"},
+    ending="yml",
+)
+
+
+def test_languages_with_a_region_and_a_delimiter(tmp_path: Path) -> None:
+    assert quads_of(_WORDS, tmp_path) == _WORDS.expected
+
+
+@pytest.mark.parametrize(("named", "given"), [("r.csv", "r.tsv"), ("r.tsv", "r.csv")])
+def test_the_file_that_is_given_tells_its_delimiter(tmp_path: Path, named: str, given: str) -> None:
+    mapping = tmp_path / "m.yml"
+    mapping.write_text(
+        f"mappings:\n  m:\n    sources: [[{named}~csv]]\n    s: http://e/$(id)\n"
+        "    po: [[http://e/p, $(v)]]\n",
+        "utf-8",
+    )
+    (tmp_path / given).write_text("id,v\n1,x\n".replace(",", "\t" if given == "r.tsv" else ","))
+    mapped = read_mapping(mapping).of_source()
+    files: Mapping[str, Path] = {named: tmp_path / given}
+    rows = rows_of_source(mapped.source, str(mapping), files.get)
+    assert [q.nquads() for q in Materialiser(mapped, {}).quads(rows)] == [
+        '<http://e/1> <http://e/p> "x" .'
+    ]

@@ -163,6 +163,17 @@ def test_no_turtle(tmp_path: Path) -> None:
             "no source is called readings",
         ),
         (
+            6,
+            "mappings:\n  m:\n    source: [r.csv~csv]\n    s: http://e/$(id)\n    po:\n"
+            "      - [http://e/p, $(v)~lang]\n",
+            "a language stands before ~lang",
+        ),
+        (
+            3,
+            "mappings:\n  m:\n    source: {access: r.csv, delimiter: ''}\n    s: http://e/$(id)\n",
+            "a delimiter is one ASCII character, not ''",
+        ),
+        (
             3,
             "mappings:\n  m:\n    condition: {}\n    sources: []\n",
             "conditions are not supported",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NONE = 1_000_000
 LINES = "".join(f"<{EX}s{n}> <{EX}p> <{EX}o{n % 7}> .\n" for n in range(50))
+OTHERS = "".join(f"<{EX}s{n}> <{EX}p> <{EX}o{n % 5}> .\n" for n in range(50))
 
 
 class Stores:
@@ -92,3 +93,39 @@ def test_stores_without_their_indexes_are_refused(stores: Stores, damage: str) -
         block.write_bytes(block.read_bytes()[:-8])
     with pytest.raises(StoreFormatError, match="indexes are missing or cut off"):
         stores.new(0).open(folder, progress=False)
+
+
+def test_a_store_in_the_place_of_another_has_its_own_indexes(
+    stores: Stores, tmp_path: Path
+) -> None:
+    folder = stores.saved(0)
+    first = stores.new(0)
+    first.open(folder, progress=False)
+    kept = first.indexes.of(*first.tables.whole.values())
+    assert beside(first, 0)[0] == 8
+    (tmp_path / "others.nt").write_text(OTHERS)
+    other = stores.new(0)
+    other.load(tmp_path / "others.nt", progress=False)
+    other.save(folder, overwrite=True)
+    opened = stores.new(0)
+    opened.open(folder, progress=False)
+    assert beside(opened, 0)[0] == 10
+    assert kept is not None  # until here: a process forgets indexes that nothing holds
+
+
+def test_who_saves_over_what_it_has_opened_goes_on_with_its_indexes(
+    stores: Stores, tmp_path: Path
+) -> None:
+    folder = stores.saved(0)
+    opened = stores.new(0)
+    opened.open(folder, progress=False)
+    (tmp_path / "more.nt").write_text(LINES.replace(f"<{EX}p>", f"<{EX}q>"))
+    opened.load(tmp_path / "more.nt", progress=False)
+    opened.save(folder, overwrite=True)
+    before = sorted(folder.rglob("*"))
+    for table in opened.tables.whole.values():
+        assert opened.indexes.of(table) is not None
+    assert sorted(folder.rglob("*")) == before
+    again = stores.new(0)
+    again.open(folder, progress=False)
+    assert again.row_count(0) == 100
