@@ -253,6 +253,10 @@ WINDOWS = {
 }
 
 
+    "a group by a key that its sub-select hides": f"""* {{ {AT}
+        {{ SELECT ?y (SUM(?n) AS ?k) {{ ?x :p ?y ; :v ?n }} GROUP BY ?x ?y }} }}""",
+    "a join beside its distinct rows": """?x ?n { WINDOW :w { ?x :at ?y . ?z :at ?y }
+        { SELECT ?x (COUNT(DISTINCT *) AS ?n) { WINDOW :w { ?x :at ?y . ?z :at ?y } } GROUP BY ?x } }""",
 @pytest.fixture(scope="module")
 def world(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
