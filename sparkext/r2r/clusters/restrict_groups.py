@@ -34,7 +34,8 @@ def restrict_groups(cluster: Cluster) -> Cluster:
     after: the input of the group is also joined with ``Distinct(Project(Window(now, {?p1 loc:at ?l}), ?p1))``.
 
     The added relation holds each key once, so a group keeps all its rows or vanishes; those that vanish would have
-    found no partner in the outer join. Only keys that are plain variables, bound in every row of the input, qualify.
+    found no partner in the outer join. Only keys that are plain variables, bound in every row of the input and shown by
+    every SELECT around the group, qualify: one that is hidden is another variable than the windows'.
     """
     windows = [leaf for leaf in cluster.leaves if isinstance(leaf, WindowLeaf)]
     leaves = tuple(
@@ -46,16 +47,17 @@ def restrict_groups(cluster: Cluster) -> Cluster:
     return dataclasses.replace(cluster, leaves=leaves)
 
 
-def _restrict(node: Node, windows: list[WindowLeaf]) -> Node:
+def _restrict(
+    node: Node, windows: list[WindowLeaf], shown: frozenset[Variable] | None = None
+) -> Node:
     if isinstance(node, Project | ToMultiset | Filter | Extend):
         # HAVING looks at whole groups, a projection or an expression at columns: all let the restriction through.
-        inner = node.children[0]
-        visible = set(node.names) if isinstance(node, Project) else None
-        usable = [w for w in windows if visible is None or visible & set(w.variables)]
-        return node.replace_children((_restrict(inner, usable),))
+        if isinstance(node, Project):
+            shown = frozenset(node.names) if shown is None else shown & set(node.names)
+        return node.replace_children((_restrict(node.children[0], windows, shown),))
     if not isinstance(node, Group) or not node.keys:
         return node
-    keys = _plain_keys(node)
+    keys = _plain_keys(node) if shown is None else _plain_keys(node) & shown
     restricted = node.input
     for leaf in windows:
         for key in leaf.variables:

@@ -1,7 +1,8 @@
 """One pattern that answers many instances of a template: its holes are variables that a relation of instances binds.
 
 The relation has a row for each instance: its number and its constants. Joined in wherever solutions depend on a
-constant that a join alone does not settle, it gives each instance its own solutions, with its number.
+constant that a join alone does not settle, it gives each instance its own solutions, with its number. So it does where
+lots are drawn: each instance draws its own.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ from sparkext.language.expressions import (
     VariableReference,
 )
 from sparkext.language.nodes import Node, Variable
+from sparkext.language.support import expressions_of
 from sparkext.r2r.patterns.inner_patterns import map_expressions
 from sparkext.r2r.patterns.local_names import variables_of
 from sparkext.r2r.templates.inline_rows import InlineRows
-from sparkext.rewriting.bound_variables import certain_variables
+from sparkext.rewriting.bound_variables import certain_variables, is_repeatable
 from static_data.terms import XSD_INTEGER, Literal
 
 # What an aggregate over no rows is, where it is no error.
@@ -96,11 +98,15 @@ def _bound(part: _Part, wanted: frozenset[Variable], instances: Instances) -> No
 
 
 def _uses(node: Node, instances: Instances) -> bool:
-    return not instances.holes.isdisjoint(variables_of(node))
+    """Whether the solutions are not the same for all instances."""
+    read = (e for inner in node.walk() for e in expressions_of(inner))
+    return not (instances.holes.isdisjoint(variables_of(node)) and all(map(is_repeatable, read)))
 
 
 def _reads(expression: Expression, instances: Instances) -> bool:
-    return not instances.holes.isdisjoint(variables_of(expression))
+    """Whether the value is not the same for all instances."""
+    constant = instances.holes.isdisjoint(variables_of(expression))
+    return not (constant and is_repeatable(expression))
 
 
 def _part(node: Node, instances: Instances) -> _Part:
@@ -172,7 +178,7 @@ def _over(node: Distinct | Reduced | OrderBy | ToMultiset, instances: Instances)
 def _reading(
     node: Filter | Extend | OrderBy, read: tuple[Expression, ...], instances: Instances
 ) -> _Part:
-    """An operator that reads constants: they must be bound below it."""
+    """An operator that reads constants, which must be bound below it, or draws lots for each instance."""
     part = _part(node.input, instances)
     if not any(_reads(expression, instances) for expression in read):
         return _Part(dataclasses.replace(node, input=part.node), part.numbered)

@@ -39,8 +39,9 @@ def test_each_side_is_joined_with_all_else() -> None:
         "WINDOW :w { ?p :at ?r } { WINDOW :w { ?p :at ?q } } UNION { ?p :knows ?q }",
         "WINDOW :w { ?a :at ?r } { ?p :knows ?q } UNION { ?q :knows ?p }",
         KNOWS,
+        f"WINDOW :w {{ ?p :at ?r }} BIND(UUID() AS ?id) {KNOWS}",
     ],
-    ids=["over windows", "joined by nothing", "alone"],
+    ids=["over windows", "joined by nothing", "alone", "beside lots"],
 )
 def test_others_stay(pattern: str) -> None:
     whole = cluster(pattern)

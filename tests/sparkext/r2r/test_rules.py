@@ -103,6 +103,21 @@ def test_only_plain_keys_that_are_always_bound_restrict_a_group() -> None:
     assert restrict_groups(hidden) == hidden
 
 
+def test_a_key_that_a_select_hides_restricts_no_group() -> None:
+    counted = "{ SELECT %s WHERE { ?x :p ?k ; :q ?room } GROUP BY ?k ?room }"
+    for around in ("%s", "{ SELECT ?room ?n WHERE { %s } }"):
+        for shown in ("?room (COUNT(?x) AS ?n)", "?k ?room (COUNT(?x) AS ?n)"):
+            both = "?k" in shown and around == "%s"
+            body = f"WINDOW :now {{ ?k :at ?room }} {around % counted % shown}"
+            (new,) = (
+                leaf
+                for leaf in restrict_groups(cluster(body)).leaves
+                if isinstance(leaf, DerivedLeaf)
+            )
+            wanted = [("now", "k"), ("now", "room")] if both else [("now", "room")]
+            assert restrictions(new.node) == wanted
+
+
 def test_an_arg_max_computes_its_join_once() -> None:
     body = f"{MET} {{ SELECT ?a (MAX(?n) AS ?m) WHERE {{ {MET} }} GROUP BY ?a }} FILTER(?n = ?m)"
     found = shared_cluster(cluster(body))

@@ -141,6 +141,18 @@ def test_inline_data_and_ends_of_paths(
     apart.close()
 
 
+@pytest.mark.parametrize("rooms", [(0, 1, 2, 3), (1, 1, 1)])
+def test_each_of_a_kind_draws_for_itself(engine: Engine, rooms: tuple[int, ...]) -> None:
+    pattern = "WINDOW :w {{ ?p :at ?r }} BIND(UUID() AS ?id) FILTER(?r != :r{0})"
+    for number, room in enumerate(rooms):
+        text = query(pattern.format(room), select="?id")
+        engine.register_query(text, name=f"n{number}")
+    assert evaluated(engine) == ["n0", "template-1"]
+    at(engine, 1, "ann", "elsewhere")
+    found = [q.last_answers for q in engine.queries.values()]
+    assert len({row for answers in found if answers for row in answers.rows()}) == len(rooms)
+
+
 def test_equal_queries_are_one(engine: Engine) -> None:
     for number in range(4):
         engine.register_query(in_room("r1"), name=f"n{number}")
