@@ -36,9 +36,8 @@ class HeldInterrupts:
             return
         self._depth -= 1
         if not self._depth and self._handler is not None:
-            if (
-                signal.getsignal(signal.SIGINT) == self._note
-            ):  # else the program has set another one meanwhile
+            # Unless the program has set another one meanwhile.
+            if signal.getsignal(signal.SIGINT) == self._note:
                 signal.signal(signal.SIGINT, self._handler)
             self.let_in()
             self._handler = None
