@@ -54,7 +54,7 @@ private[events] final class JoinTree(
       build(right, target, within)
     case Within(input, millis) =>
       build(input, mapping => if (mapping(shape.end) - mapping(shape.start) <= millis) target.accept(mapping), math.min(within, millis))
-    case Timed(input, start, end) => build(input, new TimedMappings(shape, times, held, input.events, start, end, target), within)
+    case Timed(input, start, end) => build(input, new TimedMappings(shape, clock, times, held, input.events, start, end, target), within)
     case pair: Pair =>
       val join = new MappingJoin(shape, clock, pair, target, within)
       joins ::= join
@@ -78,8 +78,8 @@ private[events] object JoinTree {
 
 /** Hands mappings of some events on with their ends as values of variables. */
 private final class TimedMappings(
-    shape: MappingShape, times: Long => Long, held: Array[HeldTerms], events: Array[Int], start: Int, end: Int, target: MappingTarget)
-    extends MappingTarget {
+    shape: MappingShape, clock: MatchClock, times: Long => Long, held: Array[HeldTerms], events: Array[Int], start: Int, end: Int,
+    target: MappingTarget) extends MappingTarget {
   private val timed = shape.empty()
 
   override def accept(mapping: Array[Long]): Unit = {
@@ -95,9 +95,10 @@ private final class TimedMappings(
     fits
   }
 
-  // A mapping takes part in none any more when the first of its events has left: it is enough to ask one of them.
+  // A mapping takes part in none any more when the first of its events has left: it is enough to ask one of them, and not one of a
+  // window that none leaves.
   private def hold(value: Long): Unit = {
-    val event = events.find(e => timed(shape.positions + e) != Long.MaxValue).get
+    val event = events.filter(e => timed(shape.positions + e) != Long.MaxValue).maxBy(clock.opens(_))
     held(event).hold(Array(value), timed(shape.positions + event))
   }
 }

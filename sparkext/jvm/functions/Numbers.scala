@@ -25,6 +25,7 @@ private[cqels] object Numbers {
     }
 
   private val Xsd = "http://www.w3.org/2001/XMLSchema#"
+  private val AnyInteger = Xsd + "integer"
   private val IntegerTypes = Set("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger",
     "nonPositiveInteger", "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte").map(Xsd + _)
 
@@ -42,7 +43,7 @@ private[cqels] object Numbers {
     if (rank == 0) datatype == Xsd + "boolean" && boolean(text) == null
     else {
       val lexical = TermText.lexical(text).trim
-      !isForm(lexical, rank) || (rank == IntegerRank && lexical.length <= Bounds.MostDigits &&
+      !isForm(lexical, rank) || (rank == IntegerRank && datatype != AnyInteger && lexical.length <= Bounds.MostDigits &&
         !Casts.holds(datatype.substring(Xsd.length), new BigInteger(lexical)))
     }
   }

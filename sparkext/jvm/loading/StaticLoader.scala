@@ -20,7 +20,7 @@ import org.apache.spark.storage.StorageLevel
 /** What the driver needs to know of one block before it fetches anything; of what was left out, how many statements. */
 private[cqels] final case class BlockSummary(
     partition: Int, index: Int, statements: Int, terms: Int, bytes: Long,
-    counts: Array[((Long, Long), Long)], problem: LoadProblem, skipped: Int, part: TextPart)
+    counts: Array[((Long, Long), Long)], problem: LoadProblem, skipped: Int, skippedBytes: Long, part: TextPart)
 
 /** One file as the tasks see it: where it is, how its blank nodes are scoped, whether it may name graphs, and whether
  *  its quoted triples are RDF 1.2's.
@@ -37,6 +37,7 @@ final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean,
  */
 object StaticLoader {
   private final val MostExpected = 1L << 28
+  private final val SkippedBytes = 64L << 20
 
   /** Encodes N-Triples and N-Quads files (`lineFiles`: positions in `files`) and lines already made of other formats.
    *
@@ -182,7 +183,15 @@ object StaticLoader {
       counts(key) = counts.getOrElse(key, 0L) + (i - from)
     }
     BlockSummary(partition, index, block.quads.size, block.terms.count, block.terms.estimatedBytes,
-      counts.toArray, block.problem, block.skipped.length, block.part)
+      counts.toArray, block.problem, block.skipped.length, block.skipped.iterator.map(sizeOf).sum, block.part)
+  }
+
+  private def sizeOf(problem: LoadProblem): Long = 100L + problem.message.length + (if (problem.text == null) 0 else problem.text.length)
+
+  /** What was left out of the blocks of a partition that are wanted, as (partition, index); those after the last one are not read. */
+  private[loading] def skippedOf(wanted: Set[(Int, Int)]): (TaskContext, Iterator[EncodedBlock]) => Array[LoadProblem] = (task, blocks) => {
+    val here = wanted.collect { case (partition, index) if partition == task.partitionId() => index }
+    blocks.zipWithIndex.take(here.max + 1).collect { case (block, index) if here(index) => block.skipped }.toArray.flatten
   }
 
   /** Gives a problem its line in the file: the lines of the parts before it come first. */
@@ -247,14 +256,16 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
   /** How many terms the load brought. */
   val termCount: Int = if (layer == null) 0 else layer.size
 
-  /** The blocks that something was left out of, in the order of the files, in groups of some thousands of statements. */
+  /** The blocks that something was left out of, in the order of the files, in groups that the driver takes at once. */
   private lazy val flawed: Array[Array[BlockSummary]] = {
     val groups = new mutable.ArrayBuffer[mutable.ArrayBuffer[BlockSummary]]
-    var many = 0
+    val allowed = spark.sparkContext.getConf.getSizeAsBytes("spark.driver.maxResultSize", "1g")
+    val most = if (allowed <= 0) StaticLoader.SkippedBytes else math.min(StaticLoader.SkippedBytes, allowed / 3)
+    var bytes = 0L
     for (one <- summaries.filter(_.skipped > 0).sortBy(s => (s.part.file, s.part.position, s.partition, s.index))) {
-      if (groups.isEmpty || many >= BlockEncoder.FlawsPerBlock) { groups += new mutable.ArrayBuffer[BlockSummary]; many = 0 }
+      if (groups.isEmpty || bytes + one.skippedBytes > most) { groups += new mutable.ArrayBuffer[BlockSummary]; bytes = 0 }
       groups.last += one
-      many += one.skipped
+      bytes += one.skippedBytes
     }
     groups.map(_.toArray).toArray
   }
@@ -268,8 +279,7 @@ final class StaticLoad private[cqels] (spark: SparkSession, encoded: RDD[Encoded
     val found =
       if (blocks != null) flawed(group).flatMap(s => blocks(s.index).skipped)
       else {
-        val of = (task: TaskContext, blocks: Iterator[EncodedBlock]) =>
-          blocks.zipWithIndex.collect { case (block, index) if wanted((task.partitionId(), index)) => block.skipped }.toArray.flatten
+        val of = StaticLoader.skippedOf(wanted)
         spark.sparkContext.runJob(encoded, of, wanted.map(_._1).toSeq.sorted).flatten
       }
     found.map(StaticLoader.inFile(summaries)).sortBy(p => (p.file, p.line))

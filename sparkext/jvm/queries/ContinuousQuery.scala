@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package queries
 
-import java.nio.file.Path
+import java.nio.file.{Files, Path}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -52,13 +52,13 @@ final class ContinuousQuery(
   /** Has each evaluation first find the events of the query's MATCHes by these plans. */
   def setMatches(plans: java.util.List[MatchPlans]): Unit = {
     val others = plans.asScala.toSeq
-    matches.filterNot(others.contains).foreach(_.release())
+    matches.filterNot(others.contains).foreach { plans => plans.takeBack(); plans.release() }
     matches = others
   }
 
   /** Brings the query's MATCHes to where the windows stand, once for each evaluation. */
   def advanceMatches(): Unit = {
-    if (!matched) matches.foreach(_.advance())
+    if (!matched) try matches.foreach(_.advance()) catch { case e: Throwable => matches.foreach(_.takeBack()); throw e }
     matched = true
   }
 
@@ -178,7 +178,19 @@ final class ContinuousQuery(
   /** Evaluates, writes the answers, and tells of both in JSON. What later ones know of it they know `whenTold`: of one
    *  that fails nobody was told.
    */
-  private def told(windowNanos: Long)(evaluated: => LongTable)(whenTold: => Unit): String = try {
+  private def told(windowNanos: Long)(evaluated: => LongTable)(whenTold: => Unit): String = {
+    val file = scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
+    try tell(windowNanos, file)(evaluated)(whenTold)
+    catch {
+      case e: Throwable =>
+        Seq(file, file + "-instances").foreach(left => Files.deleteIfExists(Path.of(left)))
+        matches.foreach(_.takeBack())
+        if (delta != null) delta.takeBack()
+        throw e
+    }
+  }
+
+  private def tell(windowNanos: Long, file: String)(evaluated: => LongTable)(whenTold: => Unit): String = {
     if (sites.nonEmpty) UncertainCalls.of(room).begin()
     sites.foreach(_.discard()) // what an evaluation that failed has left
     val started = System.nanoTime()
@@ -190,18 +202,13 @@ final class ContinuousQuery(
     val count = if (answersNothing) 0 else rows.rowCount
     if (count > mostRows)
       throw new LimitExceeded(s"$count rows of answers are more than $mostRows (spark.cqels.limits.answerRows)")
-    val path = if (count == 0) "" else scratch.resolve(s"answers-${ContinuousQuery.next()}").toString
+    val path = if (count == 0) "" else file
     val layout = if (path.isEmpty) "[]" else answerColumns.write(rows, answered, path)
     val shared = if (shares == null || path.isEmpty) "" else s""","instances":${Json.quote(shares.write(path))}"""
     whenTold
     matches.foreach(_.told())
     if (makesTerms) dictionary.sweepUnreferenced()
     s"""{"answers":$count$shared,"path":${Json.quote(path)},"columns":$layout,"window_ns":$windowNanos,"run_ns":${ran - started},"decode_ns":${System.nanoTime() - ran}$called${ordered(if (delta == null) plans.clusters else Nil)}}"""
-  } catch {
-    case e: Throwable =>
-      matches.foreach(_.takeBack())
-      if (delta != null) delta.takeBack()
-      throw e
   }
 
   /** What the join clusters of the plans that ran have to tell: nanoseconds that deciding and all of joining took, the rows of the

@@ -79,8 +79,9 @@ private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int)
     val found = plans.derivations(if (anew) Long.MinValue else last)
     // What was found under other plans says what held, but not until when.
     if (anew) {
+      val fresh = new HeldAnswers(dictionary, found.map(_.rowCount).sum)
       before = held
-      held = new HeldAnswers(dictionary, found.map(_.rowCount).sum)
+      held = fresh
     }
     val news = new LongTable(width)
     untold = news

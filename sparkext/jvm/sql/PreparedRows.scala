@@ -34,21 +34,24 @@ final class PreparedRows(
   private var answers = new ArrowAnswers(current.schema, "UTC")
   private var hasRun = false
   private var place = ""
+  private val using = new Object
+
+  private def inTurn[T](call: => T): T = turn.synchronized(using.synchronized(call))
 
   /** The schema of the answers as it is now, as JSON. */
-  def schemaJson: String = turn.synchronized(current.schema.json)
+  def schemaJson: String = inTurn(current.schema.json)
 
   /** How often it has been prepared. */
   def preparations: Int = count
 
   /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
-  def graphs(): String = turn.synchronized(current.graphs())
+  def graphs(): String = inTurn(current.graphs())
 
   /** By cluster, what its operator did in the last run (see [[ClusterOrder.report]]); null where it is a chain of Spark's joins. */
-  def joins(): String = turn.synchronized(current.told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]"))
+  def joins(): String = inTurn(current.told.map(o => if (o == null) "null" else o.report).mkString("[", ",", "]"))
 
   /** The orders that are new since the last run, told once (see [[ClusterOrder.changes]]). */
-  def changes(): String = turn.synchronized(ClusterOrder.changes(current.told.toSeq))
+  def changes(): String = inTurn(ClusterOrder.changes(current.told.toSeq))
 
   /** Prepares the query again if it has to; whether it had to, so that `prepare` must follow. If it cannot, the next run tries again. */
   private def isNew(): Boolean = current.outdated(new QueryBasis(session, written)) match {
@@ -63,7 +66,7 @@ final class PreparedRows(
   }
 
   /** Makes and compiles the plan; `orders` has the order of each cluster, as [[ClusterOrder.pin]] reads it. */
-  def prepare(orders: java.util.List[String]): Unit = turn.synchronized {
+  def prepare(orders: java.util.List[String]): Unit = inTurn {
     val made = current.query
     val told = current.told
     for (n <- 0 until math.min(told.length, orders.size) if told(n) != null) told(n).pin(orders.get(n))
@@ -73,7 +76,7 @@ final class PreparedRows(
   /** Leaves the answers in a file: {"path", "rows", "ns", "place", "changes"}; null, and nothing is run, where the query is
    *  prepared anew. What is read may have changed unless it is `fresh`.
    */
-  def run(fresh: Boolean): String = turn.synchronized(if (!fresh && isNew()) null else {
+  def run(fresh: Boolean): String = inTurn(if (!fresh && isNew()) null else {
     val started = System.nanoTime()
     val file = scratch.resolve(s"sql-answers-${PreparedRows.files.incrementAndGet()}")
     var done = false
@@ -84,7 +87,7 @@ final class PreparedRows(
   })
 
   /** The answers as a DataFrame that keeps them, else as `run`. */
-  def frame(fresh: Boolean): Dataset[Row] = turn.synchronized(if (!fresh && isNew()) null else {
+  def frame(fresh: Boolean): Dataset[Row] = inTurn(if (!fresh && isNew()) null else {
     val attributes = current.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
     val unsafe = UnsafeProjection.create(attributes, attributes)
     val rows = mutable.ArrayBuffer[InternalRow]()
@@ -126,17 +129,18 @@ final class PreparedRows(
   /** The last run's operators, of the query and then of each subquery: [[depth, name, detail, rows, nanoseconds], ..], -1 where
    *  Spark does not count them.
    */
-  def operators(): String = turn.synchronized(plansUsed.map(_.operators()
+  def operators(): String = inTurn(plansUsed.map(_.operators()
     .map(o => s"[${o.depth},${Json.quote(o.name)},${Json.quote(o.detail)},${o.rows},${o.nanos}]").mkString("[", ",", "]"))
     .mkString("[", ",", "]"))
 
-  def planTree(): String = turn.synchronized(plansUsed.zipWithIndex.map { case (plan, number) =>
+  def planTree(): String = inTurn(plansUsed.zipWithIndex.map { case (plan, number) =>
     if (number == 0) plan.treeString else s"subquery $number:\n${plan.treeString}"
   }.mkString("\n"))
 
   private def plansUsed: Seq[RowPlan] = if (hasRun) current.query.plans else Nil
 
-  def close(): Unit = turn.synchronized(answers.close())
+  /** Waits for this query only: Python's collector calls it, in any thread. */
+  def close(): Unit = using.synchronized(answers.close())
 }
 
 object PreparedRows {

@@ -36,7 +36,7 @@ final class SqlRoom(
   }
 
   /** A DataFrame as it is, or the text that it was made of, to be read anew; null: there is none. */
-  def prepare(data: Dataset[Row], text: String): PreparedRows = {
+  def prepare(data: Dataset[Row], text: String): PreparedRows = turn.synchronized {
     val analyzed = data.queryExecution.analyzed
     // What is a command was done when the DataFrame was made.
     val written =
