@@ -40,6 +40,7 @@ from sparkext.r2r.patterns.graph_variables import bind_graph_variables
 from sparkext.r2r.patterns.local_names import number_hidden
 from sparkext.r2r.patterns.occurrences import number_occurrences
 from sparkext.r2r.patterns.window_graphs import bind_window_graphs
+from sparkext.r2r.relations.frames import PreparedFrames
 from sparkext.r2r.relations.solutions import Solutions
 from sparkext.rewriting.lazy_binds import delay_binds
 from sparkext.rewriting.push_filters import push_filters
@@ -156,6 +157,11 @@ def compile_event(
     variables = tuple(v for v in event.variables if not v.hidden)
     shown = (*variables, ELEMENT, *triples)
     solutions = compiler.compile(pattern, DEFAULT_GRAPH, frozenset(shown)).select(shown)
+    if isinstance(compiler.frames, PreparedFrames) and compiler.frames.stages:
+        raise UnsupportedFeatureError(
+            "an event that needs a stage of its own, as EXISTS of values that are drawn does, is not supported",
+            *(event.position or (1, 1)),
+        )
     certain = solutions.certain & set(variables)
     return EventFrame(solutions.frame, variables, certain, len(triples), compiler.makes_terms)
 

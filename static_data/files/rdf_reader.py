@@ -317,8 +317,8 @@ def _rdf_xml(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iter
                 # The slower way may read it, and knows places.
                 pass
     with opener() as stream:
-        quads = parse_whole(stream, base_iri, reading.accepts)
-        yield from islice(_written(quads, not reading.accepts, reading.accepts), done, None)
+        whole = parse_whole(stream, base_iri, reading.accepts)
+        yield from islice(_written(whole, not reading.accepts, reading.accepts), done, None)
 
 
 def _json_ld(name: str, base_iri: str, opener: Opener, reading: Reading) -> Iterator[Entry]:

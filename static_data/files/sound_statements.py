@@ -16,6 +16,7 @@ from static_data.files.trig_blocks import Block, BlockKind, split_blocks
 from static_data.limits.nesting import NestingError, check_turtle, parsed
 
 _PIECE = 256
+_ANONYMOUS = re.compile(r"^(\s*(?:GRAPH\s*)?)\[\s*\]", re.IGNORECASE)
 
 Report = Callable[[int, int, str], None]
 """Takes line, column and message of a statement that is left out."""
@@ -130,7 +131,7 @@ def _statements_of_graph(part: _Part) -> list[_Part]:
         return []
     head = " ".join(part.text[: opening + 1].split("\n"))
     # All are in one graph, which has the label that the parser would have made up.
-    head = re.sub(r"\[\s*\]", f"_:f{uuid.uuid4().hex[1:]}", head, count=1)
+    head = _ANONYMOUS.sub(rf"\g<1>_:f{uuid.uuid4().hex[1:]}", head)
     inner = split_blocks(part.text[opening + 1 : closing])
     begin = part.start + opening + 1
     return [_Part(f"{head}{b.text}\n}}", begin + b.start, len(head)) for b in inner]

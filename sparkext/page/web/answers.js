@@ -97,6 +97,7 @@ export class Answers {
   }
 
   take(item) {
+    this.gapAfter = null;
     this.evaluations += 1;
     this.received += item.count;
     if (item.vars.join() !== this.newest.vars.join()) { this.rows = []; this.newestTime = -Infinity; }

@@ -206,6 +206,8 @@ def bind_graph_variables(
     if not isinstance(node, Graph):
         return node
     if isinstance(node.name, Iri):
+        if any(isinstance(inner, Window) for inner in node.input.walk()):
+            return node  # a window is a dataset of its own; triples beside it find nothing by themselves
         found = node.name in graphs if is_named is None else is_named(node.name)
         return node if found else Join(node, Values((), ()))
     use = graph_use(node.input)

@@ -25,9 +25,14 @@ class HeldInterrupts:
         if not _in_main_thread():
             return
         if not self._depth:
+            self._pressed = False
             handler = signal.getsignal(signal.SIGINT)
-            if callable(handler) and not isinstance(handler, signal.Handlers):
-                self._handler, self._pressed = handler, False
+            if (
+                handler != self._note
+            ):  # else a second press has broken off the end of the block before
+                own = callable(handler) and not isinstance(handler, signal.Handlers)
+                self._handler = handler if own else None  # type: ignore[assignment]
+            if self._handler is not None:
                 signal.signal(signal.SIGINT, self._note)
         self._depth += 1
 
@@ -40,7 +45,6 @@ class HeldInterrupts:
             if signal.getsignal(signal.SIGINT) == self._note:
                 signal.signal(signal.SIGINT, self._handler)
             self.let_in()
-            self._handler = None
 
     def let_in(self) -> None:
         """Let in an interruption that waits; called where what a block does is whole."""
