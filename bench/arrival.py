@@ -25,7 +25,7 @@ from bench.peers import OURS, PeerModule
 from bench.report import Report
 
 NAME = "arrival"
-FULL = Usual(1.0, (1000, 5000), 60, 10.0)
+FULL = Usual(1.0, (1000, 5000), 60, 10.0, 5)
 COLUMNS = (
     "query",
     "rate",

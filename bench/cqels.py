@@ -21,7 +21,7 @@ from bench.arrivals.options import Usual, add_minute_options, measured_minutes
 from bench.report import Report
 
 NAME = "cqels"
-FULL = Usual(1.0, (1000,), 60, 30.0)
+FULL = Usual(1.0, (1000,), 60, 30.0, 5)
 COLUMNS = (
     "query",
     "rate",

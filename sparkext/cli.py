@@ -79,8 +79,17 @@ def _run(arguments: Namespace) -> int:
         from sparkext.command_line.messages import message_of
 
         sys.stderr.write(f"cqels: {message_of(error)}\n")
+        _leave_unwritten()
         return FAILED
     return DONE if status is None else status
+
+
+def _leave_unwritten() -> None:
+    """Where standard output takes nothing, as on a full disk, what is left for it is not tried again at exit."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _silence_stdout()
 
 
 def _silence_stdout() -> None:

@@ -22,15 +22,18 @@ QUERIES = tuple(WINDOWS)
 
 @dataclass(frozen=True)
 class Usual:
-    """What is run where nothing is asked for: size of the world, sightings a second, seconds of a stream, budget."""
+    """What is run where nothing is asked for: size of the world, sightings a second, seconds of a stream, budget, and of
+    how many seconds there are answers whatever they cost.
+    """
 
     scale: float
     rates: tuple[int, ...]
     seconds: int
     budget_s: float
+    least: int
 
 
-QUICK = Usual(0.02, (1000,), 5, 1.0)
+QUICK = Usual(0.02, (1000,), 5, 1.0, 1)
 
 
 def add_minute_options(parser: argparse.ArgumentParser, full: Usual) -> None:
@@ -59,7 +62,7 @@ def add_minute_options(parser: argparse.ArgumentParser, full: Usual) -> None:
         "--budget",
         type=float,
         help="seconds a peer may spend on one query at one rate before it answers fewer of its "
-        f"seconds, at least one (default {full.budget_s:g}; quick {QUICK.budget_s:g})",
+        f"seconds, at least {full.least}, quick {QUICK.least} (default {full.budget_s:g}; quick {QUICK.budget_s:g})",
     )
     parser.add_argument(
         "--limit",
@@ -94,6 +97,7 @@ def measured_minutes(
         peers=peers,
         seconds={},
         budget_s=given("budget", usual.budget_s),
+        least=usual.least,
         limit_s=args.limit,
         paced=args.paced,
     )

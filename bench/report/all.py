@@ -24,7 +24,7 @@ from typing import Any
 from bench.report.known import discover, parser_of
 from bench.report.page import Run, page
 from bench.report.results import Report, machine, progress, versions
-from bench.report.steps import Outcome, Step, earlier, run_step
+from bench.report.steps import Outcome, Step, earlier, forget, run_step
 
 NAME = "all"
 COLUMNS = ("bench", "state", "seconds", "rows", "command")
@@ -95,6 +95,9 @@ def run(args: argparse.Namespace) -> Report:
             signal.signal(kind, signal.default_int_handler)
     if args.resume or args.draw:
         run.outcomes[:] = [earlier(step, args.quick, results) for step in steps]
+    else:
+        for step in steps:
+            forget(step, results)
     began = time.monotonic()
     for number, step in enumerate(() if args.draw else steps):
         if run.outcomes[number].state == "done":

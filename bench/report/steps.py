@@ -78,7 +78,7 @@ def run_step(step: Step, quick: bool, folder: Path, limit_s: float) -> Outcome:
     A KeyboardInterrupt ends it, too, and is the outcome 'interrupted'.
     """
     result, log = files_of(step, folder)
-    result.unlink(missing_ok=True)
+    forget(step, folder)
     outcome = Outcome(step)
     command = [sys.executable, "-m", "bench", *step.arguments(quick), "--json", str(result)]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -111,6 +111,12 @@ def run_step(step: Step, quick: bool, folder: Path, limit_s: float) -> Outcome:
     }
     _left(step, folder).write_text(json.dumps(left, indent=2) + "\n", encoding="utf-8")
     return _read(outcome, folder)
+
+
+def forget(step: Step, folder: Path) -> None:
+    """Takes away what an earlier run of a step has left: whatever ends this one, it is not taken for its own."""
+    for left in (files_of(step, folder)[0], _left(step, folder)):
+        left.unlink(missing_ok=True)
 
 
 def earlier(step: Step, quick: bool, folder: Path) -> Outcome:

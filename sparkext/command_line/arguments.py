@@ -273,7 +273,9 @@ def _reading_arguments(parser: ArgumentParser) -> None:
         " --skipped FILE; accept, IRIs as they stand (without it: files fail, elements are skipped)",
     )
     parser.add_argument(
-        "--skipped", metavar="FILE", help="where to list what is skipped, JSON Lines (a new file)"
+        "--skipped",
+        metavar="FILE",
+        help="where to list what is skipped, JSON Lines (added to what is there)",
     )
     parser.add_argument(
         "--context",

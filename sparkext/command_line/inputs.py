@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkext.command_line.argument_values import StaticChange
 from sparkext.command_line.live import Live, live_inputs
+from sparkext.command_line.output import check_output
 from sparkext.command_line.query_file import (
     check_graphs,
     check_profile,
@@ -114,7 +115,8 @@ def tell_skipped(count: int, file: str | None) -> None:
 
 
 def reading_options(arguments: Namespace) -> ReadingOptions:
-    """How static files are to be read, by the arguments."""
+    """How static files are to be read, by the arguments; raises InputFileError where `--skipped` cannot be written."""
+    check_output(arguments.skipped)
     on_error = OnError(arguments.on_error or OnError.FAIL)
     return ReadingOptions(on_error, arguments.skipped, dict(arguments.context))
 
@@ -130,7 +132,14 @@ def check_file(file: str) -> None:
         return
     path = Path(file)
     if not path.is_file():
-        raise MissingFileError(file, "is a folder" if path.is_dir() else "no such file")
+        raise MissingFileError(file, no_file(path))
+
+
+def no_file(path: Path) -> str:
+    """Why a path is no file that can be read again and again, as parts of it are read side by side."""
+    if path.is_dir():
+        return "is a folder"
+    return "is a pipe or a device: write it to a file first" if path.exists() else "no such file"
 
 
 def grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
@@ -192,8 +201,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     live = live_inputs(arguments, files)
     for file in () if live else (file for named in files.values() for file in named):
         if not Path(file).is_file():
-            what = "is a folder" if Path(file).is_dir() else "no such file"
-            raise InputFileError(file, None, None, what)
+            raise InputFileError(file, None, None, no_file(Path(file)))
     for iri in files:
         if iri not in named_in_query:
             sys.stderr.write(f"cqels: warning: the query has no window on stream <{iri}>\n")

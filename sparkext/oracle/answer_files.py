@@ -132,6 +132,13 @@ def _rows(value: Mapping[str, Any], variables: tuple[str, ...]) -> tuple[Row, ..
     return tuple(rows)
 
 
+def _in_language(lexical: str, language: str, direction: Any) -> Literal:
+    try:
+        return Literal(lexical, language=language, direction=direction)
+    except ValueError as error:
+        raise _MalformedAnswerError(str(error)) from None
+
+
 def _term(value: Any) -> Term:
     kind = value.get("type") if isinstance(value, dict) else None
     content = value.get("value") if isinstance(value, dict) else None
@@ -151,6 +158,6 @@ def _term(value: Any) -> Term:
             case "literal" | "typed-literal":
                 language, datatype = value.get("xml:lang"), value.get("datatype")
                 if language is not None:
-                    return Literal(content, language=str(language))
+                    return _in_language(content, str(language), value.get("its:dir"))
                 return Literal(content, None if datatype is None else Iri(str(datatype)))
     raise _MalformedAnswerError(f"no RDF term: {json.dumps(value, ensure_ascii=False)}")

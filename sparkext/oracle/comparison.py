@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -65,10 +66,11 @@ def compare_rows(expected: Sequence[Row], given: Sequence[Row]) -> RowDifference
     ours, theirs = _refined(expected, {}), _refined(given, {})
     left, right = _keys(expected, ours), _keys(given, theirs)
     if left != right:
-        return RowDifference(
-            tuple(_surplus(expected, _row_keys(expected, ours), right)),
-            tuple(_surplus(given, _row_keys(given, theirs), left)),
-        )
+        missing = list(_surplus(expected, _row_keys(expected, ours), right))
+        extra = list(_surplus(given, _row_keys(given, theirs), left))
+        if not _all_close(missing, extra):
+            return RowDifference(tuple(missing), tuple(extra))
+        return compare_rows(_without(expected, missing), _without(given, extra))
     if _renaming_exists(expected, given, ours, theirs):
         return NO_DIFFERENCE
     return RowDifference(tuple(expected), tuple(given))
@@ -81,6 +83,66 @@ def _surplus(rows: Sequence[Row], keys: Sequence[object], others: Counter[object
             left[key] -= 1
         else:
             yield row
+
+
+def _without(rows: Sequence[Row], others: Sequence[Row]) -> list[Row]:
+    return list(_surplus(rows, rows, Counter(others)))
+
+
+def _all_close(rows: Sequence[Row], others: Sequence[Row]) -> bool:
+    """Whether rows are the same, in pairs, but for numbers that lie close together where rounding changes.
+
+    Rows with blank nodes are not.
+    """
+    ours, theirs = _by_exact_part(rows), _by_exact_part(others)
+    if ours is None or theirs is None or ours.keys() != theirs.keys():
+        return False
+    return all(
+        len(numbers) == len(theirs[part])
+        and all(map(_are_close, sorted(numbers), sorted(theirs[part])))
+        for part, numbers in ours.items()
+    )
+
+
+_Numbers: TypeAlias = tuple[tuple[float, float], ...]
+"""Numbers of a row with how far another one may be from each, in parts of it."""
+
+
+def _by_exact_part(rows: Sequence[Row]) -> dict[object, list[_Numbers]] | None:
+    """The numbers of rows that engines compute with rounding, by all else; None where a row has a blank node."""
+    found: dict[object, list[_Numbers]] = {}
+    for row in rows:
+        if next(_blanks(_plain(row)), None) is not None:
+            return None
+        exact: list[object] = []
+        numbers = []
+        for text in row:
+            rounded = None if text is None else _rounded_number(parse_term(text))
+            if rounded is None:
+                exact.append(text and comparable(text))
+            else:
+                datatype, number = rounded
+                exact.append(datatype)
+                numbers.append((number, 10.0 ** (1 - _DIGITS[datatype])))
+        found.setdefault(tuple(exact), []).append(tuple(numbers))
+    return found
+
+
+def _rounded_number(term: Term) -> tuple[str, float] | None:
+    if not isinstance(term, Literal) or term.datatype.value not in _DIGITS:
+        return None
+    try:
+        number = float(term.lexical)
+    except ValueError:
+        return None
+    return (term.datatype.value, number) if math.isfinite(number) else None
+
+
+def _are_close(ours: _Numbers, theirs: _Numbers) -> bool:
+    return all(
+        math.isclose(one, other, rel_tol=most)
+        for (one, most), (other, _) in zip(ours, theirs, strict=True)
+    )
 
 
 # ---- terms
@@ -103,7 +165,7 @@ def _comparable(term: Term) -> object:
     match term:
         case Literal():
             term = _kept(term)
-            return (_value(term), term.datatype.value, term.language)
+            return (_value(term), term.datatype.value, term.language, term.direction)
         case BlankNode():
             return _Blank(term.label)
         case QuotedTriple():
@@ -225,16 +287,34 @@ def _keys(rows: Iterable[Row], colours: _Colours) -> Counter[object]:
 def _renaming_exists(
     expected: Sequence[Row], given: Sequence[Row], ours: _Colours, theirs: _Colours
 ) -> bool:
-    if _keys(expected, ours) != _keys(given, theirs):
-        return False
-    shared = [colour for colour, number in Counter(ours.values()).items() if number > 1]
-    if not shared:
-        return True
-    one = next(label for label, colour in ours.items() if colour == shared[0])
-    mark = hash(("chosen", shared[0]))
-    for other in [label for label, colour in theirs.items() if colour == shared[0]]:
-        left = _refined(expected, {**ours, one: mark})
-        right = _refined(given, {**theirs, other: mark})
-        if _renaming_exists(expected, given, left, right):
+    """Whether one of the ways to tell apart nodes of a colour, one after the other, leads to equal rows."""
+    # Those that stand in rows with no other are alike where their colours are: which is which makes no difference.
+    linked = {
+        label
+        for row in expected
+        if len(blanks := set(_blanks(_plain(row)))) > 1
+        for label in blanks
+    }
+    trials = [iter([(ours, theirs)])]
+    while trials:
+        colours = next(trials[-1], None)
+        if colours is None:
+            trials.pop()
+            continue
+        left, right = colours
+        if _keys(expected, left) != _keys(given, right):
+            continue
+        known = Counter(left.values())
+        one = next((label for label in left if label in linked and known[left[label]] > 1), None)
+        if one is None:
             return True
+        trials.append(_told_apart(expected, given, left, right, one))
     return False
+
+
+def _told_apart(
+    expected: Sequence[Row], given: Sequence[Row], ours: _Colours, theirs: _Colours, one: str
+) -> Iterator[tuple[_Colours, _Colours]]:
+    mark = hash(("chosen", ours[one]))
+    for other in [label for label, colour in theirs.items() if colour == ours[one]]:
+        yield _refined(expected, {**ours, one: mark}), _refined(given, {**theirs, other: mark})

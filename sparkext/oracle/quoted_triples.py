@@ -39,8 +39,8 @@ def encode(term: Term) -> StoredTerm:
     >>> a, p = Iri("http://e/a"), Iri("http://e/p")
     >>> encode(QuotedTriple(a, p, a)) == encode(QuotedTriple(a, p, a))
     True
-    >>> encode(Literal("x", language="en"))
-    <Literal value=x language=en>
+    >>> decode(encode(Literal("x", language="en", direction="rtl"))).n3()
+    '"x"@en--rtl'
     """
     match term:
         case Iri():
@@ -49,7 +49,8 @@ def encode(term: Term) -> StoredTerm:
             return ox.BlankNode(term.label)
         case Literal():
             if term.language is not None:
-                return ox.Literal(term.lexical, language=term.language)
+                direction = ox.BaseDirection(term.direction) if term.direction else None
+                return ox.Literal(term.lexical, language=term.language, direction=direction)
             return ox.Literal(term.lexical, datatype=_named_node(term.datatype.value))
         case QuotedTriple():
             return ox.NamedNode(_PREFIX + quote(term.n3(), safe=""))
@@ -81,7 +82,8 @@ def decode(term: object) -> Term:
             return BlankNode(term.value)
         case ox.Literal():
             if term.language:
-                return Literal(term.value, language=term.language)
+                direction = None if term.direction is None else str(term.direction.value)
+                return Literal(term.value, language=term.language, direction=direction)
             return Literal(term.value, Iri(term.datatype.value))
     raise TypeError(f"not a term of the store: {term!r}")
 

@@ -177,6 +177,8 @@ def test_a_run_in_which_all_is_done_exits_with_0(tmp_path: Path) -> None:
     chosen = ["--quick", "--only", "star", "--out", str(tmp_path)]
     assert main(["all", *chosen, "--resume"]) == 0
     assert main(["all", *chosen, "--minutes", "0"]) == 1  # it is not begun
+    # Nor is what the run before has left taken for something of this one.
+    assert main(["all", *chosen, "--resume", "--minutes", "0"]) == 1
 
 
 @pytest.mark.parametrize(
