@@ -22,8 +22,8 @@ QUERIES = tuple(WINDOWS)
 
 @dataclass(frozen=True)
 class Usual:
-    """What is run where nothing is asked for: size of the world, sightings a second, seconds of a stream, budget, and of
-    how many seconds there are answers whatever they cost.
+    """What is run where nothing is asked for: size of the world, sightings a second, seconds of a stream, budget, and
+    how many seconds are answered whatever they cost.
     """
 
     scale: float

@@ -235,6 +235,10 @@ def test_a_slow_peer_answers_seconds_from_the_first_on_spread_over_the_minute() 
     assert peer.answered == [0, 1, 10, 15]
     assert np.diff(peer.instants).tolist() == [1000] * 19
     assert minutes.row("q1", RATE, 1.0)["numpy_p50_ms"] == 100.0
+    slowest = Slow()
+    sure = Minutes(peers=PEERS, seconds={RATE: paths}, budget_s=0.4, limit_s=1.0, least=5)
+    sure.run(slowest, "q1", RATE)  # type: ignore[arg-type]
+    assert slowest.answered == [0, 1, 4, 8, 12, 16]
     unbound = Minutes(peers=PEERS, seconds={RATE: paths}, budget_s=100.0, limit_s=1.0)
     unbound.run(Slow(), "q1", RATE)  # type: ignore[arg-type]
     assert unbound.details(lambda measured: len(measured.ms)) == {"numpy": {f"q1@{RATE}": 20}}
