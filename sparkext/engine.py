@@ -87,7 +87,6 @@ class Engine(QueryRegistration, CheckpointCalls):
         self._take_up(self._registered, self._register_again)
         self._sql: SqlRoom | None = None
         self._prepared_sql: weakref.WeakSet[PreparedSql] = weakref.WeakSet()
-        self._live_views: weakref.WeakSet[LiveView] = weakref.WeakSet()
         self._released = False
         self._selected: weakref.WeakSet[PreparedQuery] = weakref.WeakSet()
         self.store.listen(self._static_data_changed)
@@ -318,9 +317,7 @@ class Engine(QueryRegistration, CheckpointCalls):
         """
         check.text("name", name)
         with self.parts.in_use():
-            view = LiveView(self._sql_room(), name, schema, time_column, width)
-            self._live_views.add(view)
-            return view
+            return LiveView(self._sql_room(), name, schema, time_column, width)
 
     def prepare(self, query: str | DataFrame) -> PreparedSql:
         """Prepare a Spark SQL query over live views and static tables; `run()` gives its answers.
@@ -381,7 +378,7 @@ class Engine(QueryRegistration, CheckpointCalls):
             for name in list(self._registered.queries):
                 self.stop_query(name)
             if self._sql is not None and not self._sql.closed:
-                for view in list(self._live_views):
+                for view in list(self._sql.views.values()):
                     view.drop()
                 self._sql.close()
         try:

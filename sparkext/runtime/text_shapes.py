@@ -40,10 +40,14 @@ Read = Callable[[str], Query]
 
 @dataclass
 class _Shape:
-    """Texts of one shape: the constants of the first one, and queries with parameters by the places where these are."""
+    """Texts of one shape: the constants of the first one, and queries with parameters by the places where these are.
+
+    A place has the number of its parameter, and the prefix of the name there: what each stands for is the parser's to
+    say, and held against it once.
+    """
 
     first: tuple[str, ...]
-    known: dict[tuple[tuple[int, int], ...], ParameterisedQuery | None] = field(
+    known: dict[tuple[tuple[int, int, str | None], ...], ParameterisedQuery | None] = field(
         default_factory=dict
     )
 
@@ -82,11 +86,11 @@ class TextShapes:
         known = {v: term for v, term in terms.items() if term is not None}
         if len(known) < len(terms):
             return None
-        which = tuple(places.items())
+        which = tuple((n, m, found[n]["prefix"]) for n, m in places.items())
         if which not in shape.known:
             if len(shape.known) >= _MOST_PLACES:
                 shape.known.clear()
-            parameters = {found[n].start(): (found[n].end(), _parameter(m)) for n, m in which}
+            parameters = {found[n].start(): (found[n].end(), _parameter(m)) for n, m, _ in which}
             shape.known[which] = self._tried(text, head + brace, pattern, parameters, known)
         general = shape.known[which]
         return None if general is None else (general, known)

@@ -57,6 +57,7 @@ class LiveView:
             raise LiveViewError(
                 f"name: {name!r} is no name of a view: {first_line(error)}"
             ) from None
+        room.views[name.lower()] = self
 
     def _check_time(self, width: str | int | None) -> int:
         """Sets the width in milliseconds; returns how many units of the time column a millisecond has."""
@@ -187,6 +188,8 @@ class LiveView:
         """Empty the view and take it out of the session; queries prepared over it go on, over no rows."""
         self.clear()
         self._jvm.dropView()
+        if self._room.views.get(self.name.lower()) is self:
+            del self._room.views[self.name.lower()]
 
 
 def _schema(name: str, given: str | StructType) -> StructType:

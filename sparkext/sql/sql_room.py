@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sparkext.config import Settings
     from sparkext.runtime.parts.engine_lock import EngineLock
+    from sparkext.sql.live_view import LiveView
 
 
 class SqlRoom:
@@ -40,6 +41,7 @@ class SqlRoom:
         self._scratch = Path(scratch)
         self._numbers = itertools.count()
         self.horizon = TimeHorizon(settings.max_ahead)
+        self.views: dict[str, LiveView] = {}  # of the session's catalogue, which ignores case
         self.closed = False
         on_driver = settings.driver_execution_enabled
         self.jvm = extension(spark).sql.SqlRoom.apply(

@@ -1,20 +1,15 @@
 package org.apache.spark.sql.cqels
 package clusters
 
-import java.io.{ObjectInputStream, ObjectOutputStream}
-
-import com.esotericsoftware.kryo.{Kryo, KryoSerializable}
-import com.esotericsoftware.kryo.io.{Input, Output}
-
 import org.apache.spark.SparkContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.cqels.indexes.MappedContent
 import org.apache.spark.sql.cqels.memory.{LongArrayIO, LongTable}
 import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
-import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast}
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast, OwnSerialization}
 
 /** The rows of one relation for the tasks of a job: in this process as they are, elsewhere as primitive arrays, once a process. */
-private[clusters] final class ShippedContent(@transient private var held: RelationContent) extends java.io.Externalizable with KryoSerializable {
+private[clusters] final class ShippedContent(@transient private var held: RelationContent) extends OwnSerialization {
   def this() = this(null)
   def content: RelationContent = held
 
@@ -33,10 +28,6 @@ private[clusters] final class ShippedContent(@transient private var held: Relati
     out.writeObject(now.counts)
     out.writeBoolean(now.isLasting)
   }
-
-  // Kryo would take the fields one by one.
-  override def write(kryo: Kryo, output: Output): Unit = { val out = new ObjectOutputStream(output); writeExternal(out); out.flush() }
-  override def read(kryo: Kryo, input: Input): Unit = readExternal(new ObjectInputStream(input))
 
   override def readExternal(in: java.io.ObjectInput): Unit =
     held = if (in.readBoolean()) in.readObject().asInstanceOf[MappedContent] else readRows(in)

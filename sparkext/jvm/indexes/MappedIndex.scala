@@ -6,10 +6,12 @@ import java.io.{ObjectInput, ObjectOutput}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.cqels.memory.IdRow
 import org.apache.spark.sql.cqels.relations.KeyedRows
+import org.apache.spark.sql.cqels.spark.OwnSerialization
 import org.apache.spark.sql.execution.joins.IdRelation
 
 /** What Spark's hash joins probe of rows in files: `columns` of them, by positions `keyAt` among these; one key or both. */
-final class MappedIndex(private var content: MappedContent, private var columns: Array[Int], private var keyAt: Array[Int]) extends IdRelation {
+final class MappedIndex(private var content: MappedContent, private var columns: Array[Int], private var keyAt: Array[Int])
+    extends IdRelation with OwnSerialization {
   def this() = this(null, null, null)
 
   private[indexes] lazy val rows: KeyedRows = content.keyed(Array(columns(keyAt(0))))(0)

@@ -168,7 +168,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
         case None =>
           synchronized {
             refused(side.key) = room.left
-            while (refused.size > KeptSides.MostRefusals) refused.remove(refused.head._1)
+            while (refused.size > KeptSides.MostRefused) refused.remove(refused.head._1)
             // Where it changes with each batch, the next version is not even begun.
             noteChanging(batch, side.unnamed, side.key)
           }
@@ -212,6 +212,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
 
 private[cqels] object KeptSides {
   private final val MostRefusals = 1000
+  private final val MostRefused = 50 // the name of each file of a side is in its key
   private val all = Collections.synchronizedMap(new WeakHashMap[SparkContext, KeptSides]())
 
   def of(sc: SparkContext): KeptSides = {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.cqels.indexes.MappedContent
 import org.apache.spark.sql.cqels.memory.{LongArrayIO, TableScan}
 import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
 import org.apache.spark.sql.cqels.runs.RunLimit
-import org.apache.spark.sql.cqels.spark.{BroadcastIds, HandedOver, InProcessBroadcast}
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, HandedOver, InProcessBroadcast, OwnSerialization}
 import org.apache.spark.sql.execution.joins.IdRelation
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
@@ -124,7 +124,7 @@ private[cqels] object ShippedTable {
 }
 
 /** Rows in files, of which tasks are told where they lie. */
-private final class MappedScan(private var content: MappedContent) extends ScanSource with java.io.Externalizable {
+private final class MappedScan(private var content: MappedContent) extends ScanSource with OwnSerialization {
   def this() = this(null)
   override def scan(slice: Int, slices: Int): Iterator[InternalRow] = content.scan(slice, slices)
   override def writeExternal(out: java.io.ObjectOutput): Unit = out.writeObject(content)

@@ -16,14 +16,15 @@ import org.apache.spark.sql.types.{DataType, StructType}
 
 /** The one object that Python calls for Spark SQL over live views.
  *
- *  Calls come in turn: one that Python was interrupted in, for which it waits no more, ends before the next.
+ *  Calls come in turn, of all engines of a session, whose views are in one catalogue: one that Python was interrupted in,
+ *  for which it waits no more, ends before the next.
  */
 final class SqlRoom(
     session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
     joinThreads: Int) {
   private val advice = new JoinOrderAdvice(planTimeoutMs)
   private val statics = new StaticParts(session, maxStaticRows)
-  private val turn = new Object
+  private val turn = SqlRoom.turnOf(session)
 
   /** Who is asked for join orders of ordinary queries; null: nobody. */
   def setAdvisor(advisor: JoinOrderAdvisor): Unit = advice.setAdvisor(advisor)
@@ -52,6 +53,10 @@ final class SqlRoom(
 }
 
 object SqlRoom {
+  private val turns = java.util.Collections.synchronizedMap(new java.util.WeakHashMap[SparkSession, Object]())
+
+  private def turnOf(session: SparkSession): Object = turns.computeIfAbsent(session, _ => new Object)
+
   def apply(
       session: SparkSession, scratchFolder: String, enabled: Boolean, maxStaticRows: Long, planTimeoutMs: Long, maxDriverRows: Long,
       joinThreads: Int): SqlRoom =

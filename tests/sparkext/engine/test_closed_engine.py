@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import threading
@@ -27,6 +28,22 @@ if TYPE_CHECKING:
     from sparkext import Engine
 
 Begun = TypeVar("Begun")
+
+
+def test_live_views_that_nobody_holds_leave_the_session_with_their_engine(
+    spark: SparkSession,
+) -> None:
+    from sparkext import Engine
+
+    engine = Engine(spark)
+    engine.live_view("unheld", "a STRING").append([("x",)])
+    engine.live_view("Replaced", "a STRING")
+    engine.live_view("replaced", "b INT").drop()
+    gc.collect()
+    assert spark.table("unheld").count() == 1
+    engine.close()
+    for name in ("unheld", "replaced"):
+        assert not spark.catalog.tableExists(name)
 
 
 def test_a_closed_engine_and_its_streams_refuse_everything(spark: SparkSession) -> None:

@@ -1,10 +1,10 @@
 """A script: static tables in index files on a cluster of three JVMs, of which executors die.
 
-    python -m tests.sparkext.execution.mapped_on_cluster WORK_DIR PAPERS
+    python -m tests.sparkext.execution.mapped_on_cluster WORK_DIR PAPERS [SERIALIZER]
 
 The test world's queries, all tables in index files in parts, are held to the table while executors are killed. With
 PAPERS above 0, so many papers with three authors each make a table of several blocks: pairs of authors are counted,
-and each part of the index is opened by one executor.
+and each part of the index is opened by one executor. SERIALIZER is the class that Spark is to send data by.
 """
 
 from __future__ import annotations
@@ -111,6 +111,21 @@ class Watching:
         return query
 
 
+def check_outer_joins(spark: SparkSession, folder: Path) -> None:
+    """What Spark's own joins look up in files, which tasks are told of by a broadcast."""
+    work = folder / "outer"
+    work.mkdir()
+    engine = sparkext.Engine(spark, work_dir=work / "store")
+    engine.load_static(write_graphs(work, DEFAULT_GRAPH, {ROOMS: LOCALIZATION}), progress=False)
+    text = query(
+        "*", "WINDOW :now { ?person loc:at ?loc } OPTIONAL { ?person foaf:name ?name }", "now"
+    )
+    ((_, answered),) = replay(engine, [text], {STREAM: sightings()})
+    engine.close()
+    with_names = [row for rows in answered.values() for row in rows if None not in row]
+    assert len(with_names) > 3, answered
+
+
 def check_once(spark: SparkSession, folder: Path, papers: int) -> None:
     """Answers of a table of several blocks are right, and each executor opens its own blocks alone."""
     random = np.random.default_rng(5)
@@ -183,9 +198,10 @@ def _entries(mapping: object) -> list[object]:
 def main() -> None:
     """Do what the arguments say; a failure is an uncaught error."""
     folder, papers = Path(sys.argv[1]), int(sys.argv[2])
-    spark = start(folder)
+    spark = start(folder, **{"serializer": name for name in sys.argv[3:]})
     for key, value in IN_PARTS.items():
         spark.conf.set(f"spark.cqels.{key}", value)
+    check_outer_joins(spark, folder)
     check_kills(spark, folder)
     if papers:
         spark.conf.set("spark.cqels.multiwayJoin.broadcastRows", str(2 * papers))  # two parts

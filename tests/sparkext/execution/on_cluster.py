@@ -58,8 +58,8 @@ OTHER_STREAM = "http://deri.org/others"
 SELECTED = "SELECT ?person { ?person <http://xmlns.com/foaf/0.1/name> ?name FILTER(STRSTARTS(?name, 'A')) }"
 
 
-def start(folder: Path) -> SparkSession:
-    """A session on two executors of one core."""
+def start(folder: Path, **settings: str) -> SparkSession:
+    """A session on two executors of one core, with further settings of Spark."""
     builder = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .appName("cluster tests")
@@ -71,6 +71,8 @@ def start(folder: Path) -> SparkSession:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     )
+    for key, value in settings.items():
+        builder = builder.config(f"spark.{key}", value)
     return sparkext.configure(builder).getOrCreate()
 
 

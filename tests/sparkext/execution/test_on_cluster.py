@@ -26,8 +26,9 @@ MAPPED = "tests.sparkext.execution.mapped_on_cluster"
 
 
 @pytest.mark.cluster
-def test_tables_in_index_files_while_executors_are_killed(tmp_path: Path) -> None:
-    run_on_cluster(MAPPED, tmp_path, "0")
+@pytest.mark.parametrize("serializer", ["JavaSerializer", "KryoSerializer"])
+def test_tables_in_index_files_while_executors_are_killed(tmp_path: Path, serializer: str) -> None:
+    run_on_cluster(MAPPED, tmp_path, "0", f"org.apache.spark.serializer.{serializer}")
 
 
 @pytest.mark.cluster

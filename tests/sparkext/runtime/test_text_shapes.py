@@ -101,6 +101,25 @@ def test_a_string_where_an_iri_must_stand_is_left_to_the_parser() -> None:
     assert shapes.parameterised(wrong) is None
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "PREFIX r: <http://e/r/>\nPREFIX s: <http://e/s/>\n# PREFIX s: <http://e/old/>\n",
+        "BASE <http://e/>\nPREFIX r: <http://e/r/>\nPREFIX s: <s/>\n",
+    ],
+)
+def test_a_prefix_that_is_met_later_is_what_the_parser_says(head: str) -> None:
+    shapes = TextShapes(parse_query)
+    for name in ("r:1", "r:2", "s:3", "s:4", "r:5"):
+        text = head + query(f"WINDOW :w {{ ?p :at {name} }}", select="?p")
+        parsed, found = skeleton_of(parse_query(text)), shapes.parameterised(text)
+        if found is not None:
+            general, terms = found
+            made = general.skeleton(terms)
+            assert made is not None and parsed is not None
+            assert meaning(made) == meaning(parsed)
+
+
 def test_what_is_no_query_is_left_to_the_parser() -> None:
     shapes = TextShapes(parse_query)
     for text in ("", "{", "SELECT", '} "a" {', text_of("FILTER(", ":a", '"b"')):
