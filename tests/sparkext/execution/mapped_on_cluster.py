@@ -1,6 +1,6 @@
 """A script: static tables in index files on a cluster of three JVMs, of which executors die.
 
-    python -m tests.sparkext.execution.mapped_on_cluster WORK_DIR PAPERS [SERIALIZER]
+    python -m tests.sparkext.execution.mapped_on_cluster WORK_DIR PAPERS SERIALIZER
 
 The test world's queries, all tables in index files in parts, are held to the table while executors are killed. With
 PAPERS above 0, so many papers with three authors each make a table of several blocks: pairs of authors are counted,
@@ -198,7 +198,7 @@ def _entries(mapping: object) -> list[object]:
 def main() -> None:
     """Do what the arguments say; a failure is an uncaught error."""
     folder, papers = Path(sys.argv[1]), int(sys.argv[2])
-    spark = start(folder, **{"serializer": name for name in sys.argv[3:]})
+    spark = start(folder, serializer=sys.argv[3])
     for key, value in IN_PARTS.items():
         spark.conf.set(f"spark.cqels.{key}", value)
     check_outer_joins(spark, folder)

@@ -23,15 +23,16 @@ def test_all_queries_and_random_ones_on_a_cluster(tmp_path: Path) -> None:
 
 
 MAPPED = "tests.sparkext.execution.mapped_on_cluster"
+SERIALIZERS = "org.apache.spark.serializer"
 
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("serializer", ["JavaSerializer", "KryoSerializer"])
 def test_tables_in_index_files_while_executors_are_killed(tmp_path: Path, serializer: str) -> None:
-    run_on_cluster(MAPPED, tmp_path, "0", f"org.apache.spark.serializer.{serializer}")
+    run_on_cluster(MAPPED, tmp_path, "0", f"{SERIALIZERS}.{serializer}")
 
 
 @pytest.mark.cluster
 @pytest.mark.slow
 def test_executors_hold_large_tables_once(tmp_path: Path) -> None:
-    run_on_cluster(MAPPED, tmp_path, "700000")
+    run_on_cluster(MAPPED, tmp_path, "700000", f"{SERIALIZERS}.JavaSerializer")
