@@ -37,7 +37,7 @@ final case class LoadFile(path: String, blankScope: String, allowGraph: Boolean,
  */
 object StaticLoader {
   private final val MostExpected = 1L << 28
-  private final val SkippedBytes = 64L << 20
+  private[loading] final val SkippedBytes = 64L << 20
 
   /** Encodes N-Triples and N-Quads files (`lineFiles`: positions in `files`) and lines already made of other formats.
    *
