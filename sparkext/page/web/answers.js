@@ -20,8 +20,8 @@ export class Answers {
     this.newestTime = -Infinity;
     this.received = 0;
     this.evaluations = 0;
-    this.missing = 0;
-    this.last = null;
+    this.gaps = 0;
+    this.gapAfter = null;
     this.paused = false;
     this.mode = "all";
     this.added = 0;
@@ -86,18 +86,16 @@ export class Answers {
 
   noticed(notice) {
     if (notice.kind === "gap") {
-      this.last = null;
+      if (notice.after !== this.gapAfter) this.gaps += 1; // told again where a connection broke before anything came
+      this.gapAfter = notice.after;
       this.newestTime = -Infinity; // what comes may be of a query that was registered anew
       text(this.note, `Answers after number ${notice.after} are kept no more${notice.first === null ? "" : `; these begin with number ${notice.first}`}.`);
-      this.gaps = (this.gaps ?? 0) + 1;
     } else if (notice.kind === "failure") text(this.note, `An evaluation failed: ${notice.detail}`);
     else if (notice.kind === "overload") text(this.note, notice.state === "begins" ? `The server is overloaded (${notice.policy}).` : "");
     else if (notice.kind === "unwritable") text(this.note, notice.detail);
   }
 
   take(item) {
-    if (this.last !== null && item.revision === 0 && item.sequence > this.last + 1) this.missing += item.sequence - this.last - 1;
-    if (item.revision === 0 || this.last === null) this.last = Math.max(item.sequence, this.last ?? 0);
     this.evaluations += 1;
     this.received += item.count;
     if (item.vars.join() !== this.newest.vars.join()) { this.rows = []; this.newestTime = -Infinity; }
@@ -123,9 +121,9 @@ export class Answers {
 
   render() {
     text(this.counts, `${whole(this.received)} answers of ${whole(this.evaluations)} evaluations` +
-      (this.missing ? `, ${whole(this.missing)} evaluations missing` : "") +
+      (this.gaps ? `, some are missing in ${whole(this.gaps)} place(s)` : "") +
       (this.received > this.held ? `; the newest ${whole(this.held)} are kept here` : ""));
-    Object.assign(this.grid.dataset, { received: this.received, evaluations: this.evaluations, missing: this.missing, gaps: this.gaps ?? 0 });
+    Object.assign(this.grid.dataset, { received: this.received, evaluations: this.evaluations, gaps: this.gaps });
     if (!this.element.isConnected) return;
     this.heads();
     this.window();

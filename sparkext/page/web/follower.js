@@ -106,15 +106,15 @@ class Batch {
 
 /** The answers of one evaluation: of very many rows only the first are kept, `count` has all. */
 function answersOf(found) {
-  const { sequence, revision, time } = found;
-  if ("boolean" in found) return { sequence, revision, time, vars: ["answer"], rows: [[["literal", String(found.boolean), null]]], count: 1 };
+  const { revision, time } = found;
+  if ("boolean" in found) return { revision, time, vars: ["answer"], rows: [[["literal", String(found.boolean), null]]], count: 1 };
   if ("triples" in found) {
     const rows = found.triples.slice(0, mostRows).map((line) => [["text", Array.isArray(line) ? line.join(" ") : line, null]]);
-    return { sequence, revision, time, vars: ["triple"], rows, count: found.triples.length };
+    return { revision, time, vars: ["triple"], rows, count: found.triples.length };
   }
   const vars = found.head.vars, bindings = found.results.bindings;
   const rows = bindings.slice(0, mostRows).map((one) => vars.map((name) => one[name] === undefined ? null : cell(one[name])));
-  return { sequence, revision, time, vars, rows, count: bindings.length };
+  return { revision, time, vars, rows, count: bindings.length };
 }
 
 /** A term as [kind, value, datatype or @language]. */
