@@ -4,7 +4,7 @@
 import { batched, el, text, whole } from "./dom.js";
 import { Chart } from "./chart.js";
 import { PlaceMap } from "./map.js";
-import { full, number, numericColumns, placeOf, short } from "./terms.js";
+import { full, isNumber, numericColumns, placeOf, short } from "./terms.js";
 
 const MOST_ROWS = 5000, ROW = 26, SPARE = 6;
 
@@ -174,7 +174,7 @@ export class Answers {
       const cell = row.cells[n + 1];
       text(cell, short(term));
       cell.title = full(term);
-      cell.classList.toggle("number", !Number.isNaN(number(term)));
+      cell.classList.toggle("number", isNumber(term));
     });
   }
 }

@@ -1,7 +1,7 @@
 // A line chart of a column of numbers over time: a line for each value of the first other column, on a canvas.
 
-import { PALETTE, batched, colour, drawing, el, redrawn, text, whole } from "./dom.js";
-import { number, short } from "./terms.js";
+import { PALETTE, batched, colour, drawing, el, redrawn, text, within } from "./dom.js";
+import { isNumber, number, short } from "./terms.js";
 
 const MOST_LINES = 8, MOST_POINTS = 600, MOST_RECENT = 200, MOST_ROWS = 20000;
 
@@ -12,6 +12,7 @@ export class Chart {
     this.recent = []; // answers that another column can be drawn of
     this.recentRows = 0;
     this.vars = [];
+    this.columns = [];
     this.others = 0;
     this.choice = el("select", { id: "chart-column", onchange: () => this.choose(Number(this.choice.value)) });
     this.canvas = el("canvas", { role: "img", "aria-label": "Numbers over time" });
@@ -24,16 +25,18 @@ export class Chart {
     this.close = redrawn(this.canvas, this.draw);
   }
 
-  /** The columns that can be shown; with none the chart is not there. */
-  offer(vars, columns) {
-    const known = columns.map((column) => vars[column]).join("\n");
-    if (known === this.known) return;
-    this.known = known;
+  /** More columns that can be shown: one stays, also where an instant binds it to nothing. With none the chart is not there. */
+  offer(vars, found) {
+    const same = vars.join() === this.vars.join();
+    const columns = same ? [...new Set([...this.columns, ...found])].sort((a, b) => a - b) : found;
+    if (same && columns.length === this.columns.length) return;
+    if (!same) this.column = null;
     this.vars = vars;
     this.columns = columns;
     this.element.hidden = columns.length === 0;
     this.choice.replaceChildren(...columns.map((column) => el("option", { value: column }, `?${vars[column]}`)));
-    if (columns.length) this.choose(columns[0]);
+    if (this.column !== null) this.choice.value = String(this.column);
+    else if (columns.length) this.choose(columns[0]);
   }
 
   choose(column) {
@@ -53,11 +56,12 @@ export class Chart {
   }
 
   add(item) {
+    if (item.vars.join() !== this.vars.join()) return; // of another query that was registered by this name
     const time = Date.parse(item.time);
     if (item.revision) { // the whole answers of an instant that was answered before
       for (const [name, line] of this.lines) this.lines.set(name, line.filter((point) => point[0] !== time));
     }
-    const label = item.vars.findIndex((name, n) => n !== this.column && item.rows.some((row) => row[n] && Number.isNaN(number(row[n]))));
+    const label = item.vars.findIndex((name, n) => n !== this.column && item.rows.some((row) => row[n] && !isNumber(row[n])));
     for (const row of item.rows) {
       const value = number(row[this.column]);
       if (Number.isNaN(value)) continue;
@@ -83,7 +87,9 @@ export class Chart {
     const all = lines.flatMap(([, points]) => points);
     if (!all.length) return;
     const times = range(all.map((p) => p[0])), values = range(all.map((p) => p[1]));
-    const left = 58, bottom = height - 24, right = width - 10, top = 10;
+    const labels = [0, 1, 2, 3, 4].map((n) => within(values.low + values.span * n / 4, values.span));
+    const left = 12 + Math.ceil(Math.max(46, ...labels.map((label) => c.measureText(label).width)));
+    const bottom = height - 24, right = width - 10, top = 10;
     const x = (time) => left + (right - left) * (time - times.low) / times.span;
     const y = (value) => bottom - (bottom - top) * (value - values.low) / values.span;
     c.strokeStyle = colour("line");
@@ -92,7 +98,7 @@ export class Chart {
     for (let n = 0; n <= 4; n += 1) {
       const value = values.low + values.span * n / 4;
       c.beginPath(); c.moveTo(left, y(value)); c.lineTo(right, y(value)); c.stroke();
-      c.fillText(whole(value), left - 6, y(value) + 4);
+      c.fillText(labels[n], left - 6, y(value) + 4);
     }
     for (let n = 0; n <= 2; n += 1) {
       c.textAlign = ["left", "center", "right"][n];
@@ -106,7 +112,7 @@ export class Chart {
       c.stroke();
       if (points.length < 60) for (const [time, value] of points) { c.beginPath(); c.arc(x(time), y(value), 2, 0, 7); c.fill(); }
     });
-    this.canvas.setAttribute("aria-label", `${lines.length} lines of ?${this.vars[this.column]} over time, from ${whole(values.low)} to ${whole(values.low + values.span)}`);
+    this.canvas.setAttribute("aria-label", `${lines.length} lines of ?${this.vars[this.column]} over time, from ${labels[0]} to ${labels[4]}`);
     const names = lines.map(([name]) => name).join("\n");
     if (names !== this.named) {
       this.named = names;

@@ -42,6 +42,13 @@ export function table(label, heads, rows) {
 export const whole = (number) => Number.isInteger(number) ? number.toLocaleString("en") :
   number.toLocaleString("en", { maximumSignificantDigits: 4 });
 
+/** A number in a range of numbers, with as many digits as tell the quarters of the range apart. */
+export function within(number, span) {
+  const digits = Math.max(0, 1 - Math.floor(Math.log10(span / 4)));
+  if (digits > 15 || Math.abs(number) >= 1e21) return number.toExponential(3);
+  return number.toLocaleString("en", { maximumFractionDigits: digits });
+}
+
 export function bytes(number) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let place = 0;

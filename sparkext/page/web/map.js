@@ -1,6 +1,6 @@
 // Places of the newest answers on a plain map: degrees of latitude and longitude, no tiles, as nothing is fetched.
 
-import { batched, colour, drawing, el, redrawn, text, whole } from "./dom.js";
+import { batched, colour, drawing, el, redrawn, text, whole, within } from "./dom.js";
 import { number, short } from "./terms.js";
 
 const MOST_PLACES = 2000, MOST_NAMES = 40;
@@ -57,7 +57,7 @@ export class PlaceMap {
       c.beginPath(); c.arc(x(long), y(lat), 5, 0, 7); c.fill();
       if (place < MOST_NAMES && width > 500) { c.fillStyle = ink; c.fillText(point.name, x(long) + 7, y(lat) + 4); }
     }
-    const said = this.what === null || !values.length ? "" : `, coloured by ?${this.what} from ${whole(low)} (blue) to ${whole(low + span)} (red)`;
+    const said = this.what === null || !values.length ? "" : `, coloured by ?${this.what} from ${within(low, span)} (blue) to ${within(low + span, span)} (red)`;
     text(this.said, `${whole(this.points.length)} places of the newest instant${said}.`);
     this.canvas.setAttribute("aria-label", this.said.textContent);
   }

@@ -39,9 +39,13 @@ export function full(term) {
   return short(term);
 }
 
-/** The number that a term is, NaN for what is none. */
+/** Whether a term is a number, by its datatype; INF and NaN are. */
+export const isNumber = (term) => term !== null && term !== undefined && term[0] === "literal" && NUMBERS.has(term[2]);
+
+/** The finite number that a term is, NaN for what is none. */
 export function number(term) {
-  return term !== null && term !== undefined && term[0] === "literal" && NUMBERS.has(term[2]) ? Number(term[1]) : NaN;
+  const found = isNumber(term) ? Number(term[1]) : NaN;
+  return Number.isFinite(found) ? found : NaN;
 }
 
 const LAT = /^(.*[_-]?)?lat(itude)?$/i, LONG = /^(.*[_-]?)?(lon|long|lng|longitude)$/i;
@@ -68,6 +72,6 @@ const numeric = (term) => term ? Number(term[1]) : NaN;
 export function numericColumns(vars, rows) {
   return vars.map((name, column) => column).filter((column) => {
     const sample = rows.find((row) => row[column]);
-    return sample !== undefined && !Number.isNaN(number(sample[column]));
+    return sample !== undefined && isNumber(sample[column]);
   });
 }
