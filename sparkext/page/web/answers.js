@@ -45,6 +45,7 @@ export class Answers {
     this.chart = new Chart();
     this.map = new PlaceMap();
     this.shown = []; // rows of the table that exist
+    this.first = 0; // the place of the first of them
     this.element = el("div", {},
       el("div", { class: "bar" }, el("label", { for: "which" }, "Show "), this.which, this.pause, this.counts),
       this.note, this.scroller, this.chart.element, this.map.element);
@@ -150,12 +151,14 @@ export class Answers {
     const total = this.mode === "newest" ? this.seen.newest.rows.length : this.held;
     const { scroller } = this;
     // Who has scrolled down goes on seeing the rows that are in view, while new ones come in above.
-    if (this.mode === "all" && !this.paused && this.added && scroller.scrollTop > ROW) scroller.scrollTop += this.added * ROW;
+    if (this.mode === "all" && !this.paused && this.added && scroller.scrollTop > ROW) {
+      this.space(this.first, this.shown.length, total); // first, as the table may be too low to be scrolled so far
+      scroller.scrollTop += this.added * ROW;
+    }
     this.added = 0;
-    const first = Math.max(0, Math.min(total, Math.floor(scroller.scrollTop / ROW) - SPARE));
+    const first = this.first = Math.max(0, Math.min(total, Math.floor(scroller.scrollTop / ROW) - SPARE));
     const count = Math.min(total - first, Math.ceil(scroller.clientHeight / ROW) + 2 * SPARE);
-    this.above.firstChild.style.height = `${first * ROW}px`;
-    this.below.firstChild.style.height = `${Math.max(0, total - first - count) * ROW}px`;
+    this.space(first, count, total);
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     while (this.shown.length < count) {
       const row = el("tr", {}, ["", ...this.seen.newest.vars].map(() => el("td")));
@@ -164,6 +167,12 @@ export class Answers {
     }
     while (this.shown.length > count) this.shown.pop().remove();
     this.shown.forEach((row, n) => this.fill(row, first + n, this.row(first + n)));
+  }
+
+  /** Makes the empty rows as high as the rows of `total` that do not exist: all but `count` from `first` on. */
+  space(first, count, total) {
+    this.above.firstChild.style.height = `${first * ROW}px`;
+    this.below.firstChild.style.height = `${Math.max(0, total - first - count) * ROW}px`;
   }
 
   fill(row, place, [time, terms]) {
