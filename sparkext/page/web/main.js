@@ -269,14 +269,22 @@ let ticks = null;
 function start() {
   if (currentToken() === null) { askToken(""); return; }
   lacking = true;
+  state = null; // of a server that may have had other queries
   leave();
   route();
   poll();
   if (ticks === null) { ticks = setInterval(poll, STATE_MS); setInterval(details, PLAN_MS); }
 }
 
-addEventListener("hashchange", () => { if (location.hash.startsWith("#token=")) begin(); if (location.hash !== "#main") start2(); });
-function start2() { if (currentToken() !== null) route(); else start(); }
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#token=")) {
+    begin();
+    $("token-dialog").close();
+    start();
+  } else if (location.hash !== "#main") {
+    if (currentToken() !== null) route(); else start();
+  }
+});
 
 document.addEventListener("keydown", (event) => {
   const writing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || $("token-dialog").open;
