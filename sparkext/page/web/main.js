@@ -108,7 +108,7 @@ function select(name) {
   if (chosen === open?.name) return;
   leave();
   if (chosen === null || currentToken() === null) return;
-  open = { name: chosen, tab: "answers", ...aborting() };
+  open = { name: chosen, tab: "answers", asked: new Set(), ...aborting() };
   open.facts = el("div");
   open.source = el("pre", { class: "text", tabIndex: 0, id: "query-source", "aria-label": "Text of the query" });
   open.answers = new Answers(`${queryPath(chosen)}/answers`, currentToken(), (known, detail) => {
@@ -172,8 +172,11 @@ function turn(tab) {
 async function details() {
   const shown = open;
   if (shown === null || view !== "queries" || document.hidden || currentToken() === null) return;
+  const { tab } = shown;
+  if (shown.asked.has(tab)) return; // an explanation may take longer than until the next one is due
+  shown.asked.add(tab);
   try {
-    if (shown.tab === "plan") {
+    if (tab === "plan") {
       const found = await ask("GET", `${queryPath(shown.name)}/explanation`);
       const told = JSON.stringify(found);
       if (shown === open && told !== shown.told && !shown.plan.contains(document.activeElement)) {
@@ -182,11 +185,11 @@ async function details() {
         shown.plan.replaceChildren(planOf(found));
         shown.plan.querySelector("details").open = opened;
       }
-    } else if (shown.tab === "time line") {
+    } else if (tab === "time line") {
       const found = await ask("GET", `${queryPath(shown.name)}/history`);
       if (shown === open) shown.story.show(found);
     }
-  } catch (error) { if (shown === open && error.status !== 404) failed(error); }
+  } catch (error) { if (shown === open && error.status !== 404) failed(error); } finally { shown.asked.delete(tab); }
 }
 
 async function dropQuery(name) {
