@@ -41,8 +41,7 @@ class Cable:
     """Hands connections on to a server, until it is cut: all end then, and there are new ones when it is mended."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self._to = (parts.hostname, parts.port)
+        self._to = _address(url)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._open: set[socket.socket] = set()
@@ -57,8 +56,10 @@ class Cable:
             for one in list(self._open):
                 self._end(one)
 
-    def mend(self) -> None:
-        """Let connections through again."""
+    def mend(self, url: str | None = None) -> None:
+        """Let connections through again, to another server if one is named."""
+        if url is not None:
+            self._to = _address(url)
         self._whole = True
 
     def close(self) -> None:
@@ -92,3 +93,8 @@ class Cable:
         with suppress(OSError):
             one.shutdown(socket.SHUT_RDWR)
         one.close()
+
+
+def _address(url: str) -> tuple[str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.hostname, parts.port

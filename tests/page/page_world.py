@@ -62,10 +62,10 @@ class Pages:
         page.locator("#answers").wait_for(state="attached")
         return page
 
-    def query(self, name: str) -> Counted:
-        """A query that is registered, and what it answers counted."""
-        served = self.world.served.register(QUERY.replace(":this", f":{name}"))
-        counted = Counted(f"{E}{name}")
+    def query(self, name: str, text: str = QUERY) -> Counted:
+        """A query that is registered, `:this` in its text by its name, and what it answers counted."""
+        served = self.world.served.register(text.replace(":this", f":{name}"))
+        counted = Counted(served.registered.name)
         served.registered.subscribe(lambda answers: counted.add(len(answers)))
         return counted
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.page.browsing import Cable
-from tests.page.page_world import QUERY, Counted, Pages
+from tests.page.page_world import Counted, Pages
 from tests.sparkext import flipping_stream as flipping
 from tests.sparkext.serving.serving_world import NT, TOKEN, E
 
@@ -19,7 +19,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from sparkext.runtime.explaining.order_history import Switch
 
@@ -285,44 +285,6 @@ def test_all_can_be_done_by_keys(pages: Pages) -> None:
     expect(page.locator("#stream-cards")).to_contain_text(counted.name)
 
 
-def test_the_editor_marks_flaws_completes_words_registers_and_asks(pages: Pages) -> None:
-    pages.world.ask(
-        "PUT", "/static/graph?default", f"<{E}x> <{E}knows> <{E}y> .", "application/n-triples"
-    )
-    pages.query("known")
-    pages.push('"1"')
-    page = pages.open("#/editor")
-    area = page.locator("#query-text")
-    area.fill(f"PREFIX : <{E}>\nSELECT * WHERE {{ ?s :knows }}")
-    expect(page.locator("#problems")).to_contain_text("line 2, column 28")
-    expect(page.locator(".write mark")).to_have_text("}")
-    page.get_by_role("button", name="line 2, column 28").click()
-    expect(area).to_be_focused()
-    assert area.evaluate("one => one.selectionStart") == len(f"PREFIX : <{E}>\n") + 27
-    area.fill("")
-    page.keyboard.type(f"PREFIX : <{E}>\nSELECT * WHERE {{ ?s :kn")
-    expect(page.get_by_role("option")).to_have_count(1)
-    page.keyboard.press("Enter")
-    page.keyboard.type(" ?o }")
-    expect(page.locator("#problems")).to_contain_text("asked once")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#result")).to_contain_text(re.compile(f"(:|{E})y"))
-    area.fill("SELECT * WHERE { ?s p")
-    area.press("End")
-    page.keyboard.press("Control+Space")
-    page.get_by_role("option", name=":p in a stream").wait_for()
-    area.fill(QUERY.replace(":this", ":new").replace(":s ", ":fresh "))
-    page.get_by_role("button", name=f"Register the stream {E}fresh").click()
-    expect(page.get_by_role("button", name=f"Register the stream {E}fresh")).to_have_count(0)
-    page.keyboard.press("Control+Enter") if area.evaluate(
-        "one => one === document.activeElement"
-    ) else page.locator("#register").click()
-    expect(page.get_by_role("heading", name=f"{E}new")).to_be_visible()
-    page.get_by_role("button", name="Drop this query").click()
-    expect(page.locator("#query-list li")).to_have_count(1)
-    assert pages.dialogs == [f"End the query {E}new?"]
-
-
 def test_the_page_asks_for_the_token(pages: Pages) -> None:
     pages.query("secret")
     page = pages.open(token="")
@@ -339,6 +301,32 @@ def test_the_page_asks_for_the_token(pages: Pages) -> None:
     expect(page.locator("#connection")).to_have_attribute("data-state", "live")
     page.reload()
     expect(page.locator("#query-list li")).to_have_count(1)
+
+
+def test_a_link_with_a_token_is_taken_by_a_tab_that_is_open(pages: Pages) -> None:
+    pages.query("secret")
+    page = pages.open(token="")
+    expect(page.get_by_label("Token of this server")).to_be_visible()
+    page.evaluate("token => { location.hash = `#token=${token}` }", TOKEN)
+    expect(page.locator("#token-dialog")).to_be_hidden()
+    expect(page.locator("#query-list li")).to_have_count(1)
+    expect(page.locator("#connection")).to_have_attribute("data-state", "live")
+    assert "token" not in page.url
+
+
+def test_a_plan_that_takes_long_is_asked_for_once(pages: Pages) -> None:
+    page = pages.follow(pages.query("slow").name)
+    held: list[Route] = []
+    page.route("**/explanation", lambda route: held.append(route))
+    page.get_by_role("tab", name="Plan").click()
+    for _ in range(8):  # seconds, in which it would be asked for twice more
+        with page.expect_response("**/state"):
+            pass
+    assert len(held) == 1
+    page.unroute("**/explanation")
+    held[0].continue_()
+    expect(page.locator("#plan")).to_contain_text("Operators, rows and times")
+    assert pages.dialogs == []
 
 
 def test_a_narrow_screen_scrolls_in_one_direction_only(pages: Pages) -> None:

@@ -15,7 +15,7 @@ from sparkext.serving.beginnings import Beginnings, QueryToBe, StaticFile, Strea
 from sparkext.serving.server import Server, listening
 from tests.page.browsing import Cable
 from tests.page.page_world import Pages
-from tests.sparkext.serving.serving_world import OPTIONS, QUERY, Client, E, S, World
+from tests.sparkext.serving.serving_world import OPTIONS, QUERY, Client, E, S, World, serving
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
@@ -103,5 +103,27 @@ def test_a_server_that_could_not_be_reached_is_asked_anew(pages: Pages) -> None:
         served.register(changed)
         cable.mend()
         expect(page.locator("#query-source")).to_have_text(changed)
+    finally:
+        cable.close()
+
+
+def test_a_server_that_comes_back_with_another_token(pages: Pages, spark: SparkSession) -> None:
+    pages.query("q")
+    cable, token = Cable(pages.world.server.url), "another-token-0123456789"
+    try:
+        with serving(spark, token=token) as world:
+            page = pages.follow(f"{E}q", url=cable.url)
+            there = Pages(world, pages.browser)
+            fresh = there.query("fresh")
+            cable.cut()
+            cable.mend(world.server.url)
+            expect(page.get_by_label("Token of this server")).to_be_visible()
+            page.evaluate("token => { location.hash = `#token=${token}` }", token)
+            expect(page.locator("#token-dialog")).to_be_hidden()
+            expect(page.get_by_role("heading", name=fresh.name)).to_be_visible()
+            there.push('"1"')
+            there.push('"2"')
+            expect(page.locator("#answers tbody td:nth-child(2)").first).to_have_text(":s0")
+            expect(page.locator("#connection")).to_have_attribute("data-state", "live")
     finally:
         cable.close()

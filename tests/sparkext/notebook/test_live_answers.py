@@ -70,6 +70,22 @@ def test_live_answers_follow_the_query_until_they_are_stopped(engine: Engine) ->
     assert later.state["rows"] == [[a, ["e", '"e"']]]
 
 
+def test_live_answers_stay_at_the_newest_instant_when_one_before_it_is_corrected(
+    engine: Engine,
+) -> None:
+    pytest.importorskip("anywidget")
+    engine.register_stream(f"{E}late", allowed_lateness=100, late="correct")
+    told: list[tuple[int, int]] = []
+    query: Any = engine.register_query(TEXT.replace("ON :s", "ON :late"))
+    query.subscribe(lambda answers: told.append((answers.time, answers.revision)))
+    widget = live_answers(query)
+    for time in (5, 15, 25, 6):
+        engine.push(f"{E}late", (f"{E}a", f"{E}p", f'"{time}"'), time=time)
+    widget.stop()
+    assert told == [(10, 0), (20, 0), (10, 1)]
+    assert widget.state["rows"] == [[["a", f"<{E}a>"], ["15", '"15"']]]
+
+
 def test_odd_arguments(engine: Engine) -> None:
     query: Any = engine.register_query(TEXT)
     for arguments in ((None,), ("q",), (query, 0), (query, "many"), (query, None)):
