@@ -90,7 +90,7 @@ export class Answers {
       if (notice.after !== this.gapAfter) this.gaps += 1; // told again where a connection broke before anything came
       this.gapAfter = notice.after;
       this.newestTime = -Infinity; // what comes may be of a query that was registered anew
-      text(this.note, `Answers after ${notice.after} are kept no more${notice.first === null ? "" : `; these begin with ${notice.first}`}.`);
+      text(this.note, `Answers after number ${notice.after} are kept no more${notice.first === null ? "" : `; these begin with number ${notice.first}`}.`);
     } else if (notice.kind === "failure") text(this.note, `An evaluation failed: ${notice.detail}`);
     else if (notice.kind === "overload") text(this.note, notice.state === "begins" ? `The server is overloaded (${notice.policy}).` : "");
     else if (notice.kind === "unwritable") text(this.note, notice.detail);
