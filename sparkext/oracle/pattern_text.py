@@ -332,6 +332,9 @@ class _Writer:
 
     def _grouping(self, node: Group, place: _Place) -> str:
         content = self._group(node.input, place)
+        if any(a.argument is None and a.distinct for _, a in node.aggregates):
+            # What is written as a variable for a blank node or inside a path is none of a solution's.
+            content = f"{{ {self.select(node.input, place, _written(node.input))} }}"
         for name, value in node.keys:
             if value != VariableReference(name):
                 content = f"{{ {content} BIND({self._expression(value, place, node.input)} AS {variable_text(name)}) }}"
@@ -355,6 +358,10 @@ def rows_text(rows: RowsGraph, row: str) -> str:
         cells = "".join(f" ; <{c}> {variable_text(v)}" for v, c in columns.items())
         parts.append(f"{{ GRAPH <{rows.graph}> {{ {row} <{IS_ROW}> <{shape}>{cells} . }} }}")
     return " UNION ".join(parts) or NOTHING
+
+
+def _written(node: Node) -> tuple[Variable, ...]:
+    return tuple(variable for variable in node.variables if not variable.hidden)
 
 
 def window_iri(name: str) -> str:

@@ -234,7 +234,7 @@ class PatternCompiler(ClusterCompiling):
     def aggregate(self, aggregate: Aggregate, solutions: Solutions) -> Column:
         self._note(aggregate)
         columns = solutions.columns
-        rows = list(columns.values())
+        rows = [column for variable, column in columns.items() if not variable.hidden]
         with self.expressions.calls_at(aggregate):
             return self.expressions.aggregate(aggregate, columns, rows, solutions.certain)
 

@@ -105,7 +105,7 @@ def _with_rows(node: Node, group: Group, rows: StageRows) -> Node:
 def read_outside(
     part: Cluster, rest: Cluster, needed: frozenset[Variable] | None
 ) -> frozenset[Variable] | None:
-    """The variables of a shared part that something outside it reads."""
+    """The variables of a shared part that something outside it reads; None: all, as for COUNT(DISTINCT *)."""
     if needed is None:
         return None
     read = {v for leaf in rest.leaves for v in leaf.variables}
@@ -115,6 +115,8 @@ def read_outside(
         if isinstance(leaf, DerivedLeaf):
             for node in leaf.node.walk():
                 if isinstance(node, Group):
+                    if any(a.argument is None and a.distinct for _, a in node.aggregates):
+                        return None
                     read |= {v for _, e in (*node.keys, *node.aggregates) for v in e.variables}
     return frozenset((read | needed) & set(part.variables))
 

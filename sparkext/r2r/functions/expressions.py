@@ -268,15 +268,16 @@ class ExpressionCompiler:
     ) -> Column:
         """One set function over a group (SPARQL 1.1, section 18.5.1).
 
-        `all_columns` are all columns of the group's input, which COUNT(DISTINCT *) looks at; `certain` are the
-        variables that are never unbound there.
+        `all_columns` are those of the variables that a query can name, which COUNT(DISTINCT *) looks at; `certain` are
+        the variables that are never unbound there.
         """
         if aggregate.argument is None:
             if not aggregate.distinct:
                 return self._integer(F.count(F.lit(1)))
             # Unbound variables are values here: two rows that lack the same ones are equal.
-            row = F.struct(*(F.coalesce(column, F.lit(0)) for column in all_columns))
-            return self._integer(F.count_distinct(row))
+            # Without any, all rows are.
+            values = [F.coalesce(column, F.lit(0)) for column in all_columns] or [F.lit(0)]
+            return self._integer(F.count_distinct(F.struct(*values)))
         value = self.term(aggregate.argument, columns)
         match aggregate.name:
             case "COUNT":

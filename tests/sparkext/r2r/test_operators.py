@@ -193,6 +193,10 @@ STATIC = {
         { SELECT ?x { ?x :v ?n } ORDER BY ?x LIMIT 1 } } }""",
     "a sub-select with a limit and an exists": """* { ?x :p ?y { SELECT ?x { ?x :v ?n }
         ORDER BY EXISTS { ?x :q ?z } ?x LIMIT 2 } }""",
+    # what COUNT(DISTINCT *) looks at
+    "distinct rows beside blank nodes": "(COUNT(DISTINCT *) AS ?n) { ?x :p [] }",
+    "distinct rows of blank nodes": "(COUNT(DISTINCT *) AS ?n) { [] :p [] }",
+    "distinct rows of a path": "?x (COUNT(DISTINCT *) AS ?n) { ?x :p/(:p|:q) ?y } GROUP BY ?x",
     # inside GRAPH ?g its name is not known yet
     "a filter on the graph's name": "* { GRAPH ?g { ?x :p ?y FILTER(?g = :g1) } }",
     "a filter on the graph's name, outside": "* { GRAPH ?g { ?x :p ?y } FILTER(?g = :g1) }",
@@ -249,14 +253,14 @@ WINDOWS = {
     "a limit in a window": "* { WINDOW :w { { SELECT ?x ?y { ?x :at ?y } ORDER BY ?x ?y LIMIT 2 } } ?x :v ?n }",
     "a window in a sub-select with a limit": f"""* {{ ?x :v ?n
         {{ SELECT ?x ?y {{ {AT} }} ORDER BY DESC(?y) LIMIT 1 }} }}""",
-    "a window in an optional part": f"* {{ ?x :v ?n OPTIONAL {{ {AT} FILTER EXISTS {{ ?y :v ?n }} }} }}",
-}
-
-
     "a group by a key that its sub-select hides": f"""* {{ {AT}
         {{ SELECT ?y (SUM(?n) AS ?k) {{ ?x :p ?y ; :v ?n }} GROUP BY ?x ?y }} }}""",
     "a join beside its distinct rows": """?x ?n { WINDOW :w { ?x :at ?y . ?z :at ?y }
         { SELECT ?x (COUNT(DISTINCT *) AS ?n) { WINDOW :w { ?x :at ?y . ?z :at ?y } } GROUP BY ?x } }""",
+    "a window in an optional part": f"* {{ ?x :v ?n OPTIONAL {{ {AT} FILTER EXISTS {{ ?y :v ?n }} }} }}",
+}
+
+
 @pytest.fixture(scope="module")
 def world(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
