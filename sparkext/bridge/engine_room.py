@@ -254,6 +254,10 @@ class EngineRoom:
         """All left rows of a semi join, with a column that says which have a partner."""
         return DataFrame(self.jvm.marked(semi._jdf, column), self.spark)
 
+    def draws_lots(self, frame: DataFrame) -> bool:
+        """Whether a plan has other rows each time that it runs over the same data."""
+        return bool(self.jvm.drawsLots(frame._jdf))
+
     def prepare(self, frame: DataFrame, label: str, interpreted: bool = False) -> Any:
         """A plan that is made once and executed again and again.
 

@@ -31,7 +31,7 @@ from sparkext.language.algebra import (
     Window,
 )
 from sparkext.language.expressions import Aggregate, Expression
-from sparkext.language.nodes import Node, Variable
+from sparkext.language.nodes import Node, Position, Variable
 from sparkext.language.support import expressions_of, query_word
 from sparkext.r2r.clusters.cluster_binds import bind, flatten_with_binds, only_read
 from sparkext.r2r.clusters.cluster_choice import ClusterChoice
@@ -115,6 +115,16 @@ class PatternCompiler(ClusterCompiling):
         number = self.number()
         self.givens[number] = solutions
         return number
+
+    def read_twice(self, solutions: Solutions, position: Position | None) -> Solutions:
+        if not self.room.draws_lots(solutions.frame):
+            return solutions
+        if not self.frames.prepared:
+            raise UnsupportedFeatureError(
+                "EXISTS of solutions with values that are drawn is not supported by stock plans",
+                *(position or (1, 1)),
+            )
+        return self.frames.stage(f"stage of solutions {self.number()}", solutions)
 
     def compile(
         self, node: Node, scope: Scope = DEFAULT_GRAPH, needed: frozenset[Variable] | None = None

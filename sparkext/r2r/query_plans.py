@@ -20,7 +20,7 @@ from sparkext.language.algebra import (
     Slice,
     Window,
 )
-from sparkext.language.expressions import VariableReference
+from sparkext.language.expressions import Expression, VariableReference
 from sparkext.language.nodes import Node, Variable
 from sparkext.r2r.functions.solution_functions import complete_calls
 from sparkext.r2r.leaves.delta_patterns import (
@@ -45,7 +45,7 @@ from sparkext.rewriting.lazy_binds import delay_binds
 from sparkext.rewriting.push_filters import push_filters
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from sparkext.r2r.compiler import PatternCompiler
 
@@ -235,7 +235,7 @@ def _ordered(
     variables = shown.variables
     readable = shown if source is None else source
     order: list[int] = []
-    extra: list[Column] = []
+    computed: list[Expression] = []
     for key in modifiers.keys:
         expression = key.expression
         if isinstance(expression, VariableReference) and expression.variable in variables:
@@ -246,15 +246,16 @@ def _ordered(
                     "ORDER BY of SELECT DISTINCT can only use projected variables",
                     *(expression.position or (1, 1)),
                 )
-            place = len(variables) + len(extra)
-            readable, (expression,) = compiler.marked(readable, (expression,))
-            value = compiler.value(expression, readable.columns)
-            extra.append(value.alias(f"order_{len(extra)}"))
+            place = len(variables) + len(computed)
+            computed.append(expression)
         order.append(-place - 1 if key.descending else place)
     frame = shown.frame
     if not variables:  # rows of no columns would not be counted
         frame = frame.select(F.lit(0).cast("bigint").alias("_present"))
-    if extra:
+    if computed:
+        readable, marked = compiler.marked(readable, computed)
+        values = (compiler.value(expression, readable.columns) for expression in marked)
+        extra = [value.alias(f"order_{number}") for number, value in enumerate(values)]
         frame = readable.frame.select(*readable.aligned(variables), *extra)
     return QueryFrames(
         frame,

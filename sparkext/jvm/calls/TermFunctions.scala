@@ -126,6 +126,12 @@ object TermFunctions {
     case _ => false
   }
 
+  /** Whether the expression has another value at each look. */
+  def drawsLots(expression: Expression): Boolean = expression.exists {
+    case call: StaticInvoke => isOwn(call) && !call.isDeterministic
+    case _ => false
+  }
+
   /** Whether a call is one of a function over terms. */
   private[cqels] def isOwn(call: StaticInvoke): Boolean = makers(call.staticObject)
 

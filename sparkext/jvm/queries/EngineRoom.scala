@@ -10,7 +10,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.cqels.runs.{ClassArchive, RunLimit}
 import org.apache.spark.sql.cqels.answers.{AnswerForm, Description, Template}
-import org.apache.spark.sql.cqels.calls.{TextNeeds, UncertainCalls}
+import org.apache.spark.sql.cqels.calls.{TermFunctions, TextNeeds, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.{ClusterBuilder, ClusterJoin}
 import org.apache.spark.sql.cqels.columns.{BatchRows, LiveRows}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
@@ -328,6 +328,9 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
 
   private def named(plan: LogicalPlan, column: String): Attribute =
     plan.output.find(_.name == column).getOrElse(throw new IllegalArgumentException(s"no column $column in ${plan.schema.simpleString}"))
+
+  /** Whether a plan has other rows each time that it runs over the same data. */
+  def drawsLots(data: Dataset[Row]): Boolean = data.queryExecution.analyzed.exists(_.expressions.exists(TermFunctions.drawsLots))
 
   /** A plan that is made once; with `interpreted`, without generated code: sooner ready, slower over many rows. */
   def prepare(data: Dataset[Row], label: String, interpreted: Boolean): PreparedPlan =

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -49,6 +49,7 @@ class Existence:
         for part in sorted(parts, key=has_exists):  # what is cheap first
             if isinstance(part, ScopedExists):
                 how = "left_anti" if part.negated else "left_semi"
+                solutions = self._to_be_given(solutions, (part,))
                 frame = self._join(solutions, part, how)
                 solutions = Solutions(
                     frame, solutions.variables, solutions.certain, solutions.estimated_rows
@@ -71,6 +72,7 @@ class Existence:
         The added columns are no variables: `select` what is wanted afterwards.
         """
         made: dict[Expression, Found] = {}
+        solutions = self._to_be_given(solutions, expressions)
         for part in (p for expression in expressions for p in expression.walk()):
             if isinstance(part, ScopedExists) and part not in made:
                 name = f"_found_{self.compiler.number()}"
@@ -113,6 +115,15 @@ class Existence:
             ]
         return left.frame.join(build, reduce(lambda a, b: a & b, tests, F.lit(True)), how)
 
+    def _to_be_given(self, left: Solutions, expressions: Iterable[Expression]) -> Solutions:
+        """The solutions as `_given` needs them: those that it makes are found again by their values."""
+        for part in (p for expression in expressions for p in expression.walk()):
+            if isinstance(part, ScopedExists):
+                outer = frozenset(part.correlated) & set(left.variables)
+                if not closed(_peeled(without_order(part.pattern), outer)[0], outer):
+                    return self.compiler.read_twice(left, part.position)
+        return left
+
     def _build(self, right: Solutions) -> DataFrame:
         names = {column_name(v): column_name(v) + _INNER for v in right.variables}
         build = right.frame.withColumnsRenamed(names) if names else right.frame
@@ -149,8 +160,9 @@ def optional_where_found(
     if needed is not None:
         needed |= set(node.left.variables) | set(node.condition.variables)
     prepared = compiler.frames.prepared
-    left = compiler.compile(node.left, scope, needed)
-    right = compiler.compile(node.right, scope, needed)
+    place = node.condition.position
+    left = compiler.read_twice(compiler.compile(node.left, scope, needed), place)
+    right = compiler.read_twice(compiler.compile(node.right, scope, needed), place)
     rows = max(left.estimated_rows, 1.0)
     kept = [column(v).alias(f"{column_name(v)}_left") for v in left.variables]
     wide = Solutions(left.frame.select("*", *kept), left.variables, left.certain, rows)

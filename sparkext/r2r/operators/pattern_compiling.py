@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from adaptive import PrejoinPolicy
 from sparkext.language.expressions import Aggregate, Expression
-from sparkext.language.nodes import Node, Variable
+from sparkext.language.nodes import Node, Position, Variable
 from sparkext.r2r.leaves.scopes import DEFAULT_GRAPH, Scope
 from sparkext.r2r.relations.frames import Frames
 from sparkext.r2r.relations.leaf_estimates import LeafEstimates
@@ -46,6 +46,12 @@ class PatternCompiling(Protocol):
 
     def give(self, solutions: Solutions) -> int:
         """The number by which a `Given` leaf reads these solutions."""
+
+    def read_twice(self, solutions: Solutions, position: Position | None) -> Solutions:
+        """The solutions for a plan that reads them twice: where lots are drawn, they are computed once, before it.
+
+        Raises UnsupportedFeatureError, at that position, where they cannot be.
+        """
 
     def where(
         self, solutions: Solutions, condition: Expression, also: Sequence[str] = ()

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sparkext.language.nodes import Variable
-from sparkext.r2r.functions.variable_columns import column_name
+from sparkext.r2r.functions.variable_columns import column, column_name
 from sparkext.r2r.leaves.delta_patterns import TimedMatch, TimedPattern
 from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.leaf import MergedLeaf, StaticLeaf, WindowLeaf
@@ -100,12 +100,7 @@ class PreparedFrames:
         if isinstance(live, TimedMatch):  # all are bound; its last column is the instant
             names += _names((live.time,))
             return self._solutions(content, live.variables, names, rows)
-        made = self._solutions(content, live.names, names, rows)
-        if live.sure == set(live.names):
-            return made
-        # Where OR leaves a variable unbound, the JVM has 0.
-        columns = [F.nullif(F.col(name), F.lit(0)).alias(name) for name in names]
-        return Solutions(made.frame.select(*columns), live.names, live.sure, rows)
+        return _with_unbound(self._solutions(content, live.names, names, rows), live.sure)
 
     def built(self, solutions: Solutions) -> Solutions:
         return replace(solutions, frame=self._room.built_frame(solutions.frame))
@@ -127,19 +122,33 @@ class PreparedFrames:
         return StockFrames(self._room, self._dataset)
 
     def stage(self, name: str, solutions: Solutions) -> Solutions:
-        content = self._room.stage_content(name, len(solutions.variables))
-        self.stages[name] = (content, solutions)
+        content = self._room.stage_content(name, len(_names(solutions.variables)))
+        # Where nothing of it is read, its rows still count, and rows need a column.
+        columns = [column(v) for v in solutions.variables] or [F.lit(1).cast("bigint")]
+        self.stages[name] = (content, replace(solutions, frame=solutions.frame.select(*columns)))
         return self.staged(name)
 
     def staged(self, name: str) -> Solutions:
         content, made = self.stages[name]
-        return self._solutions(content, made.variables, _names(made.variables), made.estimated_rows)
+        rows, names = made.estimated_rows, _names(made.variables)
+        return _with_unbound(self._solutions(content, made.variables, names, rows), made.certain)
 
     def _solutions(
         self, content: Any, variables: tuple[Variable, ...], names: list[str], rows: float
     ) -> Solutions:
         frame = self._room.frame(content, names, rows)
         return Solutions(frame, variables, frozenset(variables), rows, str(content.name()))
+
+
+def _with_unbound(made: Solutions, certain: frozenset[Variable]) -> Solutions:
+    """A relation in which the JVM has 0 where other variables than these are unbound."""
+    if certain >= set(made.variables):
+        return made
+    columns = [
+        column(v) if v in certain else F.nullif(column(v), F.lit(0)).alias(column_name(v))
+        for v in made.variables
+    ]
+    return Solutions(made.frame.select(*columns), made.variables, certain, made.estimated_rows)
 
 
 def _nothing_live(read: object) -> Any:

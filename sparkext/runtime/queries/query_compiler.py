@@ -11,7 +11,6 @@ from sparkext.language.query import Query
 from sparkext.r2r.clusters.cluster_choice import ClusterChoice, largest_step
 from sparkext.r2r.compiler import PatternCompiler
 from sparkext.r2r.functions.expressions import ExpressionCompiler
-from sparkext.r2r.functions.variable_columns import column_name
 from sparkext.r2r.leaves.delta_patterns import Timed, TimedMatch
 from sparkext.r2r.leaves.scopes import DefaultGraph
 from sparkext.r2r.leaves.star_patterns import in_record_windows
@@ -136,8 +135,7 @@ class QueryCompiler:
         plans = room.plans(room.prepare(frames.frame, self._name, once))
         assert isinstance(compiler.frames, PreparedFrames)
         for name, (content, solutions) in compiler.frames.stages.items():
-            columns = [column_name(v) for v in solutions.variables]
-            plans.addStage(content, room.prepare(solutions.frame.select(*columns), name, once))
+            plans.addStage(content, room.prepare(solutions.frame, name, once))
         return plans
 
     def _compile_delta(self) -> DeltaPlans | str:

@@ -12,6 +12,7 @@ from sparkext.engine import Engine
 from sparkext.errors import UnsupportedFeatureError
 from sparkext.runtime.answering.answers import Answers
 from tests.sparkext.engine_room.term_values.term_samples import integer, typed
+from tests.sparkext.listening import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,6 +70,47 @@ def test_what_is_drawn_is_drawn_once_a_solution(engine: Engine) -> None:
     assert len(rows) == 3
     assert all(r == s for r, s, _ in rows)
     assert len({r for r, _, _ in rows}) == len({u for _, _, u in rows}) == 3
+
+
+def test_what_is_drawn_is_drawn_once_below_exists(engine: Engine) -> None:
+    for drawn in ("UUID()", "BNODE('x')", "IF(?v = 'y', UUID(), ?none)"):
+        rows = answer(
+            engine,
+            f"SELECT ?v ?id ?w {{ ?s :p ?v BIND({drawn} AS ?id) "
+            "OPTIONAL { ?s :q ?w FILTER EXISTS { ?t :q ?w } } }",
+        )
+        assert sorted((v, w is not None) for v, _, w in rows) == [
+            ('"x"', False),
+            ('"x"', True),
+            ('"y"', False),
+        ]
+        ids = [i for v, i, _ in rows if v == '"y"' or "none" not in drawn]
+        assert None not in ids and len(set(ids)) == len(ids)
+    # A value that is put into a pattern is the one that the solution has.
+    asked = "{ ?s :p ?w FILTER(?r >= 0) } UNION { ?s :q ?w FILTER(?r < 0) }"
+    query = f"SELECT * {{ ?s :p ?v BIND(RAND() AS ?r) FILTER EXISTS {{ {asked} }} }}"
+    assert len(answer(engine, query)) == 3
+    # Half of what is on the right goes: each solution is there once all the same.
+    query = """SELECT * { ?s :p ?v OPTIONAL { { ?s :q ?w FILTER(RAND() < 0.5) } FILTER EXISTS { ?t :q ?w } } }"""
+    assert [len(answer(engine, query)) for _ in range(8)] == [3] * 8
+
+
+def test_stock_plans_refuse_what_they_would_draw_twice(spark: SparkSession) -> None:
+    with settings(spark, enabled="false"):
+        stock = Engine(spark)
+    drawn = "SELECT * { VALUES ?v { 1 } BIND(UUID() AS ?id) %s }"
+    with pytest.raises(UnsupportedFeatureError, match="stock plans"):
+        answer(stock, drawn % "OPTIONAL { VALUES ?v { 1 } FILTER EXISTS { VALUES ?v { 1 } } }")
+    assert len(answer(stock, drawn % "FILTER EXISTS { VALUES ?v { 1 } }")) == 1
+    stock.close()
+
+
+def test_a_label_in_a_filter_is_that_of_its_solution(engine: Engine) -> None:
+    same = "SELECT * { ?s :p ?o BIND(BNODE('a') AS ?b) FILTER(sameTerm(?b, BNODE('a'))) }"
+    assert len(answer(engine, same)) == 3
+    assert answer(engine, same.replace("BNODE('a'))) }", "BNODE('c'))) }")) == []
+    alone = "SELECT * { ?s :p ?o FILTER(sameTerm(BNODE('a'), BNODE('a'))) }"
+    assert len(answer(engine, alone)) == 3
 
 
 def test_a_group_draws_for_each_of_its_rows(engine: Engine) -> None:
@@ -165,6 +207,20 @@ def test_lots_of_a_static_part_are_drawn_at_each_evaluation(engine: Engine) -> N
     body = "{ SELECT ?s ?r { ?s :q 'x' BIND(RAND() AS ?r) } }"
     drawn = [row for answers in continuous(engine, body, "?r") for row in answers.rows()]
     assert len(drawn) == len(set(drawn)) == 3
+
+
+def test_what_exists_is_asked_of_is_drawn_at_each_evaluation(engine: Engine) -> None:
+    body = "BIND(UUID() AS ?id) OPTIONAL { ?x :p ?z FILTER EXISTS { ?s :q ?z } }"
+    rows = [answers.rows() for answers in continuous(engine, body, "?id ?z")]
+    assert [[z for _, z in found] for found in rows] == [['"x"']] * 3
+    assert len({found[0][0] for found in rows}) == 3
+
+
+def test_sides_of_a_union_have_what_was_drawn_before_them(engine: Engine) -> None:
+    body = "BIND(UUID() AS ?id) { ?x :p ?z FILTER(?z = 'x') } UNION { ?x :p ?u FILTER(?u = 'y') }"
+    for answers in continuous(engine, body, "?id"):
+        assert len(answers) == 2
+        assert len(set(answers.rows())) == 1
 
 
 def test_terms_made_in_static_parts_are_there_at_each_evaluation(engine: Engine) -> None:
