@@ -17,6 +17,7 @@ from sparkext.language.expressions import (
     VariableReference,
 )
 from sparkext.language.nodes import Node, Variable
+from sparkext.language.support import expressions_of
 from sparkext.r2r.functions.function_table import is_rowwise
 from sparkext.r2r.patterns.inner_patterns import map_expressions
 from static_data.terms import Literal
@@ -28,8 +29,8 @@ def complete_calls(pattern: Node, base_iri: str | None) -> Node:
     """Write out what calls say without words.
 
     IRI(?x) gets the base as its second argument. BNODE(?label) gets the number of its solution, which is bound below
-    the BINDs and SELECT expressions that belong together: they share blank nodes. What an aggregate or a group key
-    computes anew for each row is bound below the group.
+    the BINDs, SELECT expressions and filters that belong together: they share blank nodes. What an aggregate or a group
+    key computes anew for each row is bound below the group.
     """
     return _Completion(base_iri).node(pattern)
 
@@ -79,15 +80,12 @@ class _Completion:
             node = node.input
         node = self.node(node)
         row: Variable | None = None
-        if any(isinstance(step, Extend) and _labels(step.expression) for step in steps):
+        if any(_labels(expression) for step in steps for expression in expressions_of(step)):
             row = self._fresh()
             node = Extend(node, row, BuiltinCall("ROW", ()))
         for step in reversed(steps):
-            if isinstance(step, Extend):
-                value = self._numbered(self._based(step.expression), row)
-                node = dataclasses.replace(step, input=node, expression=value)
-            else:
-                node = dataclasses.replace(step, input=node, condition=self._based(step.condition))
+            step = dataclasses.replace(step, input=node)
+            node = map_expressions(step, lambda e: self._numbered(self._based(e), row))
         return node
 
     def _numbered(self, expression: Expression, row: Variable | None) -> Expression:
