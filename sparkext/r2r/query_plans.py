@@ -106,7 +106,8 @@ def _rewritten(
     compiler: PatternCompiler, pattern: Node, scope: Scope, base_iri: str | None
 ) -> Node:
     pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
-    pattern = bind_graph_variables(pattern, compiler.estimates.dataset.named_graphs)
+    dataset = compiler.estimates.dataset
+    pattern = bind_graph_variables(pattern, dataset.named_graphs, dataset.is_named)
     pattern = look_up_times(pattern)
     if compiler.early_filters:
         pattern = push_filters(pattern, compiler.uncertain.comes_last)

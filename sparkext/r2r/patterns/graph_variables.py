@@ -1,4 +1,4 @@
-"""``GRAPH ?g { .. }`` where ?g is not simply a column of every triple pattern inside."""
+"""``GRAPH ?g { .. }`` where ?g is not simply a column of every triple pattern inside, and GRAPH of what is no graph."""
 
 from __future__ import annotations
 
@@ -178,12 +178,16 @@ def _joins_with(name: Variable, node: Node) -> bool:
     )
 
 
-def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
+def bind_graph_variables(
+    node: Node, graphs: tuple[Iri, ...], is_named: Callable[[Iri], bool] | None = None
+) -> Node:
     """The same pattern with GRAPH ?g spelt out where the column of its triples would not do (SPARQL 1.1, section 18.6).
 
     Before: ``Graph(?g, Values(..))``; after: ``Join(Values(..), Values(?g, names of all graphs))``.
     Before: ``Graph(?g, sub-select)``; after: the union, over all names, of
     ``Join(Graph(name, sub-select), Values(?g, name))``.
+    Before: ``Graph(name, P)`` where no graph `is_named` so, if not given: none of `graphs`; after:
+    ``Join(Graph(name, P), Values(no rows))``.
 
     >>> print(bind_graph_variables(Graph(Variable("g"), Bgp(())), (Iri("http://e/1"),)).right.rows)
     ((Iri(value='http://e/1'),),)
@@ -194,13 +198,18 @@ def bind_graph_variables(node: Node, graphs: tuple[Iri, ...]) -> Node:
     def in_exists(part: Expression) -> Expression:
         if not isinstance(part, Exists):
             return part
-        return replace(part, pattern=bind_graph_variables(part.pattern, graphs))
+        return replace(part, pattern=bind_graph_variables(part.pattern, graphs, is_named))
 
-    children = tuple(bind_graph_variables(child, graphs) for child in node.children)
+    children = tuple(bind_graph_variables(child, graphs, is_named) for child in node.children)
     node = node.replace_children(children) if children else node
     node = map_expressions(node, lambda expression: expression.transform(in_exists))
-    if not isinstance(node, Graph) or not isinstance(node.name, Variable):
+    if not isinstance(node, Graph):
         return node
+    if isinstance(node.name, Iri):
+        if any(isinstance(inner, Window) for inner in node.input.walk()):
+            return node  # a window is a dataset of its own, whatever graph is around it
+        found = node.name in graphs if is_named is None else is_named(node.name)
+        return node if found else Join(node, Values((), ()))
     use = graph_use(node.input)
     if use is GraphUse.EVERY:
         return named_afterwards(node)

@@ -101,6 +101,11 @@ class Dataset:
         self._listed = self._iris()
         return self._listed
 
+    def is_named(self, graph: Iri) -> bool:
+        """Whether GRAPH finds a graph of that name; raises UnknownGraphError for one that was never loaded."""
+        wanted = self._graph_id(graph)
+        return not self._explicit or wanted in self._named
+
     def _iris(self) -> tuple[Iri, ...]:
         names = (graph.text or "" for graph in self.store.graphs())
         return tuple(Iri(name[1:-1]) for name in names if name.startswith("<"))

@@ -137,6 +137,21 @@ def test_from_merges_graphs_and_from_named_names_them(engine: Engine) -> None:
         engine.select(PREFIX + "ASK FROM :g9 { ?s ?p ?o }")
 
 
+@pytest.mark.parametrize(
+    "inside",
+    ["", "VALUES ?x { 1 }", "FILTER NOT EXISTS { ?s ?p ?o }", ":a :p* :a", "{} UNION { :a :p 2 }"],
+)
+def test_a_graph_that_is_not_in_the_dataset_has_no_solutions(engine: Engine, inside: str) -> None:
+    asked = f"{{ GRAPH :g2 {{ {inside} }} }}"
+    assert engine.select(f"{PREFIX} ASK FROM NAMED :g1 {asked}").answer().boolean is False
+    nested = f"{{ FILTER NOT EXISTS {asked} }}"
+    assert engine.select(f"{PREFIX} ASK FROM NAMED :g1 {nested}").answer().boolean is True
+    found = engine.select(f"{PREFIX} ASK FROM NAMED :g2 {asked}").answer().boolean
+    assert found is ("NOT EXISTS" not in inside)
+    with pytest.raises(UnknownGraphError, match="http://e/g9"):
+        engine.select(f"{PREFIX} ASK {asked.replace(':g2', ':g9')}")
+
+
 def lines(engine: Engine, text: str) -> list[dict[str, object]]:
     """The JSON lines of a continuous query over three elements, two of them in the first window."""
     stream = engine.register_stream(STREAM)
