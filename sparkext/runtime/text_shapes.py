@@ -65,7 +65,9 @@ class TextShapes:
         head, brace, pattern = text.partition("{")
         found = list(_CONSTANT.finditer(pattern))
         tokens = tuple(match.group() for match in found)
-        key = (head, brace, _CONSTANT.sub("\0", pattern))
+        # Not everywhere where an IRI may stand may a string.
+        strings = tuple(match["string"] is not None for match in found)
+        key = (head, brace, _CONSTANT.sub("\0", pattern), strings)
         shape = self._shapes.pop(key, None) or _Shape(tokens)
         self._shapes[key] = shape
         if len(self._shapes) > _MOST_SHAPES:

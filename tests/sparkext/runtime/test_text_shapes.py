@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparkext.errors import CqelsError
 from sparkext.language import parse_query
 from sparkext.language.query import Query
 from sparkext.r2r.templates.filled_patterns import filled
@@ -28,6 +29,7 @@ FORMS = (
     "WINDOW :w { ?p :at ONE } { SELECT * { ?p :q TWO . ?q :p ONE } }",
 )
 IRIS = (":a", ":b-c", "e:a", "e:d1", "<http://e/a>", "<http://e/x#a>", "<a>")
+ONES = (*IRIS, '"a"', "'b'")  # strings may not stand everywhere
 TERMS = (*IRIS, '"a"', "'a'", '"a b"', '"a"@en', '"5"^^e:t', '"q\\"q"', '""', "5", '"""a"""', "'{'")
 
 
@@ -55,7 +57,7 @@ def meaning(skeleton: Skeleton) -> Skeleton | None:
 
 @given(
     st.sampled_from(FORMS),
-    st.lists(st.tuples(st.sampled_from(IRIS), st.sampled_from(TERMS)), min_size=2, max_size=6),
+    st.lists(st.tuples(st.sampled_from(ONES), st.sampled_from(TERMS)), min_size=2, max_size=6),
     st.sampled_from(("?p", "*", "(COUNT(*) AS ?n)")),
 )
 @settings(max_examples=300, deadline=None)
@@ -67,7 +69,8 @@ def test_each_text_means_what_parsing_it_gives(
         text = text_of(form, one, two, select)
         try:
             parsed = parse_query(text)
-        except Exception:
+        except CqelsError:
+            assert shapes.parameterised(text) is None
             continue
         wanted = skeleton_of(parsed)
         found = shapes.parameterised(text)
@@ -88,6 +91,14 @@ def test_the_third_text_is_not_parsed(form: str, select: str) -> None:
         found = shapes.parameterised(text_of(form, ":a", f'"n{number}"', select))
         assert (found is None) == (number == 0)
     assert read.parsed == 2
+
+
+def test_a_string_where_an_iri_must_stand_is_left_to_the_parser() -> None:
+    shapes = TextShapes(parse_query)
+    for one in (":a", ":b"):
+        shapes.parameterised(text_of("WINDOW :w { ?p ONE ?q } ?q :r TWO", one, ":c"))
+    wrong = text_of("WINDOW :w { ?p ONE ?q } ?q :r TWO", '"a"', ":c")
+    assert shapes.parameterised(wrong) is None
 
 
 def test_what_is_no_query_is_left_to_the_parser() -> None:
