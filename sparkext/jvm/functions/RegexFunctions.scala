@@ -236,7 +236,6 @@ private final class XPathToJava(pattern: String, compact: Boolean, multiline: Bo
           out.insert(start, '[')
           out.append("]&&").append(if (taken.startsWith("[^")) "[" + taken.substring(2) else "[^" + taken.substring(1))
           at += 1 + minus.at
-        case c if compact && isBlank(c) => at += 1
         case c @ ('[' | '&' | '~' | '#') => out.append('\\').append(c); at += 1
         case c => out.append(c); at += 1
       }

@@ -69,6 +69,8 @@ PATTERNS = {
     'REGEX("a\\nb", "^b$", "m")': TRUE,
     'REGEX("ab\\n", "ab$")': FALSE,
     'REGEX("ab", "a b", "x")': TRUE,
+    'REGEX("hello world", "hello[ ]world", "x")': TRUE,
+    'REGEX("helloworld", "hello[ ]world", "x")': FALSE,
     'REGEX("a.b", "a.b", "q")': TRUE,
     'REGEX("axb", "a.b", "q")': FALSE,
     'REGEX("x\u0665", "^x\\\\d$")': TRUE,
@@ -341,6 +343,8 @@ _NO_XPATH = "the patterns are those of Rust"
 _NOT_CALLED_ERROR = "what could be equal is taken to differ"
 _NOT_THERE = "the cast is none of its functions"
 DIFFERS = {
+    'REGEX("hello world", "hello[ ]world", "x")': _NO_XPATH,
+    'REGEX("helloworld", "hello[ ]world", "x")': _NO_XPATH,
     'REGEX("e", "[a-z-[aeiou]]")': _NO_XPATH,
     'REPLACE("ab", "a", "$1", "q")': _NO_XPATH,
     'REPLACE("ab", "x*", "-")': _NO_XPATH,
