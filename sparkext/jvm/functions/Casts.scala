@@ -26,6 +26,12 @@ object Casts {
       "unsignedByte" -> range("0", "255"))
   }
 
+  /** Whether a whole number is a value of xsd:integer or a type derived from it, by its local name. */
+  private[functions] def holds(name: String, value: BigInteger): Boolean = {
+    val (least, most) = Integers(name)
+    (least == null || value.compareTo(least) >= 0) && (most == null || value.compareTo(most) <= 0)
+  }
+
   /** Local names of the datatypes that can be cast to; `cast` takes a place in here. */
   val Targets: Array[String] =
     Array("string", "boolean", "decimal", "float", "double") ++ Integers.keys.toSeq.sorted ++ DateTimes.Types ++ Durations.Types
@@ -122,8 +128,7 @@ object Casts {
     val value =
       if (written != null) { if (Numbers.isForm(written, Numbers.IntegerRank)) new BigInteger(written) else null }
       else { val v = exact(room, id); if (v == null) null else v.toBigInteger } // towards zero
-    val (least, most) = Integers(name)
-    if (value == null || (least != null && value.compareTo(least) < 0) || (most != null && value.compareTo(most) > 0)) null
+    if (value == null || !holds(name, value)) null
     else if (name == "integer") Numbers.integerTerm(room, value)
     else TermConstructors.literal(room, value.toString, TermCodec.Xsd + name)
   }

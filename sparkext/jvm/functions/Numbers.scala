@@ -35,11 +35,16 @@ private[cqels] object Numbers {
     else if (datatype == Xsd + "double") DoubleRank
     else 0
 
-  /** Whether the text is of a numeric or boolean type but its lexical form is not. */
+  /** Whether the text is of a numeric or boolean type but stands for none of its values. */
   def illTyped(text: String): Boolean = {
     val datatype = TermText.datatype(text)
     val rank = rankOf(datatype)
-    if (rank > 0) !isForm(TermText.lexical(text).trim, rank) else datatype == Xsd + "boolean" && boolean(text) == null
+    if (rank == 0) datatype == Xsd + "boolean" && boolean(text) == null
+    else {
+      val lexical = TermText.lexical(text).trim
+      !isForm(lexical, rank) || (rank == IntegerRank && lexical.length <= Bounds.MostDigits &&
+        !Casts.holds(datatype.substring(Xsd.length), new BigInteger(lexical)))
+    }
   }
 
   private val integerForm = "[+-]?[0-9]+".r.pattern

@@ -114,6 +114,13 @@ NUMBERS = {
     "RAND() < 1": TRUE,
     "RAND() >= 0": TRUE,
     "isNumeric(RAND())": TRUE,
+    'isNumeric("127"^^xsd:byte)': TRUE,
+    'isNumeric("1200"^^xsd:byte)': FALSE,
+    'isNumeric("0"^^xsd:positiveInteger)': FALSE,
+    '"300"^^xsd:unsignedByte + 1': None,
+    'IF("300"^^xsd:byte, 1, 2)': integer(2),
+    '"18446744073709551615"^^xsd:unsignedLong + 1': integer(2**64),
+    '"18446744073709551616"^^xsd:unsignedLong + 1': None,
 }
 
 _TIME = '"2011-01-10T14:45:13.815-05:00"^^xsd:dateTime'
@@ -342,9 +349,16 @@ CASES = {
 _NO_XPATH = "the patterns are those of Rust"
 _NOT_CALLED_ERROR = "what could be equal is taken to differ"
 _NOT_THERE = "the cast is none of its functions"
+_ANY_INTEGER = "all types derived from xsd:integer are that to it"
 DIFFERS = {
     'REGEX("hello world", "hello[ ]world", "x")': _NO_XPATH,
     'REGEX("helloworld", "hello[ ]world", "x")': _NO_XPATH,
+    'isNumeric("1200"^^xsd:byte)': _ANY_INTEGER,
+    'isNumeric("0"^^xsd:positiveInteger)': _ANY_INTEGER,
+    '"300"^^xsd:unsignedByte + 1': _ANY_INTEGER,
+    'IF("300"^^xsd:byte, 1, 2)': _ANY_INTEGER,
+    '"18446744073709551615"^^xsd:unsignedLong + 1': _ANY_INTEGER,
+    '"18446744073709551616"^^xsd:unsignedLong + 1': _ANY_INTEGER,
     'REGEX("e", "[a-z-[aeiou]]")': _NO_XPATH,
     'REPLACE("ab", "a", "$1", "q")': _NO_XPATH,
     'REPLACE("ab", "x*", "-")': _NO_XPATH,
