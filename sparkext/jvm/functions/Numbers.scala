@@ -92,10 +92,19 @@ private[cqels] object Numbers {
   def compareExact(room: Long, a: Long, b: Long): Int = {
     val x = double(room, a)
     val y = double(room, b)
+    if (x.isInfinite && x == y) compareEndless(room, a, b, x)
     // Only values that are close as doubles may be in another order exactly.
-    if (x.isNaN || y.isNaN || x.isInfinite || y.isInfinite || math.abs(x - y) > math.abs(x) * 1e-9) {
-      if (x == y) 0 else java.lang.Double.compare(x, y)
-    } else exact(room, a, x).compareTo(exact(room, b, y))
+    else if (x.isNaN || y.isNaN || x.isInfinite || y.isInfinite || math.abs(x - y) > math.abs(x) * 1e-9) java.lang.Double.compare(x, y)
+    else exact(room, a, x).compareTo(exact(room, b, y))
+  }
+
+  /** Of two numbers that are infinite as doubles: integers and decimals are so by their size alone, and within the true ones. */
+  private def compareEndless(room: Long, a: Long, b: Long, end: Double): Int = {
+    val (infinite, other) = (rank(room, a) >= FloatRank, rank(room, b) >= FloatRank)
+    if (!infinite && !other) decimal(room, a).compareTo(decimal(room, b))
+    else if (infinite == other) 0
+    else if (infinite == (end > 0)) 1
+    else -1
   }
 
   private def exact(room: Long, id: Long, value: Double): JBigDecimal =
