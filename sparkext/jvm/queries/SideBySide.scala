@@ -46,8 +46,12 @@ private[queries] final class SideBySide(session: SparkSession) {
     val others = Array.fill(math.min(queries.length, SideBySide.Threads) - 1)(SideBySide.threads.submit(new Callable[Unit] {
       override def call(): Unit = Jobs.withProperties(session.sparkContext, properties)(session.withActive(work()))
     }))
-    work()
-    others.foreach(_.get())
+    // Windows may move again when all have ended, whatever became of one.
+    var failure: Throwable = null
+    def ended(part: => Unit): Unit = try part catch { case e: Throwable => if (failure == null) failure = e }
+    ended(work())
+    others.foreach(other => ended(other.get()))
+    if (failure != null) throw failure
     told.mkString("\n")
   }
 }
