@@ -169,6 +169,7 @@ class _Writer(ExpressionWriter):
         function = random.choice(
             (
                 "COUNT(*)",
+                "COUNT(DISTINCT *)",
                 "COUNT(?{0})",
                 "COUNT(DISTINCT ?{0})",
                 "MIN(?{0})",
@@ -189,7 +190,8 @@ class _Writer(ExpressionWriter):
             pattern = f"{{ {pattern} FILTER(isNumeric(?{argument})) }}"
         having = self._one("", "", "", f" HAVING({function} > 1)", " HAVING(COUNT(*) < 4)")
         tail = (f"GROUP BY {keys}" if keys else "") + having
-        return f"{keys} ({function} AS ?{self._name()})", pattern, tail
+        shown = " ".join(key for key in keys.split() if self._chance(0.85))
+        return f"{shown} ({function} AS ?{self._name()})", pattern, tail
 
     # ---- groups
 
