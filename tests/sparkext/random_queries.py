@@ -92,19 +92,11 @@ class _QueryWriter:
             f"WHERE {pattern} {tail}"
         )
 
-    def _aggregated(self, depth: int, windows: bool = True) -> tuple[str, str, str]:
+    def _aggregated(self, depth: int) -> tuple[str, str, str]:
         random = self._random
-        pattern = self._group(depth - 1, windows)
+        pattern = self._group(depth - 1, windows=True)
         function = random.choice(
-            (
-                "COUNT(*)",
-                "COUNT(DISTINCT *)",
-                "COUNT(?y)",
-                "COUNT(DISTINCT ?y)",
-                "MIN(?y)",
-                "MAX(?y)",
-                "SUM(?z)",
-            )
+            ("COUNT(*)", "COUNT(?y)", "COUNT(DISTINCT ?y)", "MIN(?y)", "MAX(?y)", "SUM(?z)")
         )
         keys = random.choice(("", "?x", "?x ?z"))
         if "?z" in keys and "?z" in function:
@@ -113,8 +105,7 @@ class _QueryWriter:
         if function[:3] in ("MIN", "MAX"):
             pattern = f"{{ {pattern} FILTER(isNumeric(?y)) }}"
         aggregate = f"({function} AS ?{self._name()})"
-        shown = keys if random.random() < 0.8 else " ".join(keys.split()[1:])
-        return f"{shown} {aggregate}", pattern, f"GROUP BY {keys}" if keys else ""
+        return f"{keys} {aggregate}", pattern, f"GROUP BY {keys}" if keys else ""
 
     def _name(self) -> str:
         self._fresh += 1
@@ -150,7 +141,7 @@ class _QueryWriter:
     def _sub_select(self, depth: int) -> str:
         random = self._random
         if random.random() < 0.5:
-            select, pattern, tail = self._aggregated(depth, random.random() < 0.6)
+            select, pattern, tail = self._aggregated(depth)
             return f"{{ SELECT {select} WHERE {pattern} {tail} }}"
         names = " ".join(f"?{v}" for v in random.sample(VARIABLES, 2))
         modifier = random.choice(("", "DISTINCT "))
