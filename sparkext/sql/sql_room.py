@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pyspark.java_gateway import ensure_callback_server_started
 
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     from sparkext.config import Settings
     from sparkext.runtime.parts.engine_lock import EngineLock
-    from sparkext.sql.live_view import LiveView
+
+
+class Droppable(Protocol):
+    """What can be taken out of the session."""
+
+    def drop(self) -> None:
+        """Take it out."""
 
 
 class SqlRoom:
@@ -41,7 +47,7 @@ class SqlRoom:
         self._scratch = Path(scratch)
         self._numbers = itertools.count()
         self.horizon = TimeHorizon(settings.max_ahead)
-        self.views: dict[str, LiveView] = {}  # of the session's catalogue, which ignores case
+        self.views: dict[str, Droppable] = {}  # of the session's catalogue, which ignores case
         self.closed = False
         on_driver = settings.driver_execution_enabled
         self.jvm = extension(spark).sql.SqlRoom.apply(
