@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import threading
@@ -114,13 +115,12 @@ def test_other_threads_are_left_alone() -> None:
 @pytest.mark.parametrize("operator", ["RSTREAM", "ISTREAM", "DSTREAM"])
 def test_an_evaluation_under_way_in_java_is_whole(engine: Engine, operator: str) -> None:
     """The function is called from within Java, which would go on with the evaluation beside the next one."""
-    pressed: list[object] = []
+    calls = itertools.count()  # several threads may call at a time
 
     def slow(value: object) -> object:
-        if len(pressed) == 3:
+        if next(calls) == 3:
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.2)  # for the main thread, which waits for Java, to be interrupted
-        pressed.append(value)
         return value
 
     engine.register_function(f"{E}slow", slow)
