@@ -323,7 +323,6 @@ def test_a_plan_that_takes_long_is_asked_for_once(pages: Pages) -> None:
         with page.expect_response("**/state"):
             pass
     assert len(held) == 1
-    page.unroute("**/explanation")
     held[0].continue_()
     expect(page.locator("#plan")).to_contain_text("Operators, rows and times")
     assert pages.dialogs == []
