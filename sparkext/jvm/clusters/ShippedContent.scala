@@ -6,7 +6,8 @@ import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.cqels.indexes.MappedContent
 import org.apache.spark.sql.cqels.memory.{LongArrayIO, LongTable}
 import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
-import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast, OwnSerialization}
+import org.apache.spark.sql.cqels.runs.OwnSerialization
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, InProcessBroadcast}
 
 /** The rows of one relation for the tasks of a job: in this process as they are, elsewhere as primitive arrays, once a process. */
 private[clusters] final class ShippedContent(@transient private var held: RelationContent) extends OwnSerialization {

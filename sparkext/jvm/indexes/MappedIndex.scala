@@ -6,7 +6,7 @@ import java.io.{ObjectInput, ObjectOutput}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.cqels.memory.IdRow
 import org.apache.spark.sql.cqels.relations.KeyedRows
-import org.apache.spark.sql.cqels.spark.OwnSerialization
+import org.apache.spark.sql.cqels.runs.OwnSerialization
 import org.apache.spark.sql.execution.joins.IdRelation
 
 /** What Spark's hash joins probe of rows in files: `columns` of them, by positions `keyAt` among these; one key or both. */

@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPar
 import org.apache.spark.sql.cqels.indexes.MappedContent
 import org.apache.spark.sql.cqels.memory.{LongArrayIO, TableScan}
 import org.apache.spark.sql.cqels.relations.{RelationContent, StaticContent}
-import org.apache.spark.sql.cqels.runs.RunLimit
-import org.apache.spark.sql.cqels.spark.{BroadcastIds, HandedOver, InProcessBroadcast, OwnSerialization}
+import org.apache.spark.sql.cqels.runs.{OwnSerialization, RunLimit}
+import org.apache.spark.sql.cqels.spark.{BroadcastIds, HandedOver, InProcessBroadcast}
 import org.apache.spark.sql.execution.joins.IdRelation
 import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}

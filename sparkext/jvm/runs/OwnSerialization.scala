@@ -1,5 +1,5 @@
 package org.apache.spark.sql.cqels
-package spark
+package runs
 
 import java.io.{Externalizable, ObjectInputStream, ObjectOutputStream}
 
