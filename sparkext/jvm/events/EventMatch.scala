@@ -7,7 +7,7 @@ import java.time.{Instant, ZoneOffset}
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.dictionary.{Dictionary, HeldTerms}
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, WindowTerms}
 import org.apache.spark.sql.cqels.functions.TermConstructors
 import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.relations.WindowContent
@@ -249,7 +249,7 @@ private[events] trait MatchEngine {
 /** Matches that are joined as mappings arrive. */
 private final class JoinedMatch(shape: MappingShape, clock: MatchClock, found: MatchTable, times: Long => Long, pattern: EventPattern) extends MatchEngine {
   private val results = new MatchResults(shape, clock, found, pattern.events)
-  private val held = if (found.terms == null) null else Array.fill(shape.events)(new HeldTerms(found.terms))
+  private val held = if (found.terms == null) null else Array.fill(shape.events)(new WindowTerms(found.terms))
   private val tree = new JoinTree(shape, clock, times, held, pattern, results)
 
   def keepTimes(stays: Array[Stay]): Unit = results.stays = stays

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.cqels
 package events
 
-import org.apache.spark.sql.cqels.dictionary.HeldTerms
+import org.apache.spark.sql.cqels.dictionary.WindowTerms
 import org.apache.spark.sql.cqels.terms.TermCodec
 
 /** What takes event mappings of a pattern as they are found. The array is used again for the next one. */
@@ -14,7 +14,7 @@ private[events] trait MappingTarget {
  *  `held`: by event, the terms of times that mappings with it have; null: patterns make no terms.
  */
 private[events] final class JoinTree(
-    shape: MappingShape, clock: MatchClock, times: Long => Long, held: Array[HeldTerms], pattern: EventPattern, root: MappingTarget) {
+    shape: MappingShape, clock: MatchClock, times: Long => Long, held: Array[WindowTerms], pattern: EventPattern, root: MappingTarget) {
   private var joins: List[MappingJoin] = Nil
   private val leaves = Array.fill(shape.events)(Array.empty[MappingTarget])
   build(pattern, root, Long.MaxValue)
@@ -78,7 +78,7 @@ private[events] object JoinTree {
 
 /** Hands mappings of some events on with their ends as values of variables. */
 private final class TimedMappings(
-    shape: MappingShape, clock: MatchClock, times: Long => Long, held: Array[HeldTerms], events: Array[Int], start: Int, end: Int,
+    shape: MappingShape, clock: MatchClock, times: Long => Long, held: Array[WindowTerms], events: Array[Int], start: Int, end: Int,
     target: MappingTarget) extends MappingTarget {
   private val timed = shape.empty()
 

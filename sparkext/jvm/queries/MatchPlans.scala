@@ -3,7 +3,7 @@ package queries
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.cqels.dictionary.{Dictionary, HeldTerms}
+import org.apache.spark.sql.cqels.dictionary.{Dictionary, WindowTerms}
 import org.apache.spark.sql.cqels.events.EventMatch
 import org.apache.spark.sql.cqels.execution.{ExecutablePlan, QueryPlans}
 import org.apache.spark.sql.cqels.memory.LongTable
@@ -19,7 +19,7 @@ import org.apache.spark.sql.cqels.streams.{ArrivedElements, Arrivals}
 final class MatchPlans(state: EventMatch) {
   private final class Event(
       val number: Int, val arrived: ArrivedElements, val plan: ExecutablePlan, val stream: Int, val values: Int, val triples: Int) {
-    var terms: HeldTerms = _ // that its expressions made; null: they make none
+    var terms: WindowTerms = _ // that its expressions made; null: they make none
   }
 
   private val events = mutable.ArrayBuffer[Event]()
@@ -31,7 +31,7 @@ final class MatchPlans(state: EventMatch) {
     events += new Event(number, arrived, plan, stream, values, triples)
 
   /** Says that events make terms, which live in the dictionary as long as something may match them. */
-  def setMakesTerms(dictionary: Dictionary): Unit = events.foreach(_.terms = new HeldTerms(dictionary))
+  def setMakesTerms(dictionary: Dictionary): Unit = events.foreach(_.terms = new WindowTerms(dictionary))
 
   /** Has all be found anew from what the windows show at the next evaluation. */
   def restart(): Unit = stale = true

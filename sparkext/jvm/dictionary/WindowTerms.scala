@@ -2,12 +2,12 @@ package org.apache.spark.sql.cqels
 package dictionary
 
 /** Terms that stay in the dictionary until the elements of a window that they come with have left it. */
-private[cqels] final class HeldTerms(dictionary: Dictionary) {
+private[cqels] final class WindowTerms(dictionary: Dictionary) {
   private val byPosition = new java.util.TreeMap[Long, IdBuffer]()
 
   /** Holds the terms of some ids, which come with an element at a position. */
   def hold(ids: Array[Long], position: Long): Unit = {
-    val held = byPosition.computeIfAbsent(position, _ => new IdBuffer(HeldTerms.Few))
+    val held = byPosition.computeIfAbsent(position, _ => new IdBuffer(WindowTerms.Few))
     val before = held.size
     ids.foreach(held.add)
     if (held.size > before) dictionary.retain(java.util.Arrays.copyOfRange(held.array, before, held.size), held.size - before)
@@ -21,6 +21,6 @@ private[cqels] final class HeldTerms(dictionary: Dictionary) {
   }
 }
 
-private object HeldTerms {
+private object WindowTerms {
   private final val Few = 4
 }
