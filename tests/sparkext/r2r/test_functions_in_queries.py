@@ -77,7 +77,7 @@ def test_what_is_drawn_is_drawn_once_below_exists(engine: Engine) -> None:
         rows = answer(
             engine,
             f"SELECT ?v ?id ?w {{ ?s :p ?v BIND({drawn} AS ?id) "
-            "OPTIONAL { ?s :q ?w FILTER EXISTS { ?t :q ?w } } }",
+            "OPTIONAL { ?s :q ?w FILTER EXISTS { ?s :p ?v . ?t :q ?w } } }",
         )
         assert sorted((v, w is not None) for v, _, w in rows) == [
             ('"x"', False),
@@ -91,7 +91,8 @@ def test_what_is_drawn_is_drawn_once_below_exists(engine: Engine) -> None:
     query = f"SELECT * {{ ?s :p ?v BIND(RAND() AS ?r) FILTER EXISTS {{ {asked} }} }}"
     assert len(answer(engine, query)) == 3
     # Half of what is on the right goes: each solution is there once all the same.
-    query = """SELECT * { ?s :p ?v OPTIONAL { { ?s :q ?w FILTER(RAND() < 0.5) } FILTER EXISTS { ?t :q ?w } } }"""
+    query = """SELECT * { ?s :p ?v
+        OPTIONAL { { ?s :q ?w FILTER(RAND() < 0.5) } FILTER EXISTS { ?s :p ?v . ?t :q ?w } } }"""
     assert [len(answer(engine, query)) for _ in range(8)] == [3] * 8
 
 
@@ -100,7 +101,8 @@ def test_stock_plans_refuse_what_they_would_draw_twice(spark: SparkSession) -> N
         stock = Engine(spark)
     drawn = "SELECT * { VALUES ?v { 1 } BIND(UUID() AS ?id) %s }"
     with pytest.raises(UnsupportedFeatureError, match="stock plans"):
-        answer(stock, drawn % "OPTIONAL { VALUES ?v { 1 } FILTER EXISTS { VALUES ?v { 1 } } }")
+        both = "FILTER EXISTS { VALUES (?v ?w) { (1 2) } }"
+        answer(stock, drawn % f"OPTIONAL {{ VALUES ?w {{ 2 }} {both} }}")
     assert len(answer(stock, drawn % "FILTER EXISTS { VALUES ?v { 1 } }")) == 1
     stock.close()
 
@@ -210,7 +212,7 @@ def test_lots_of_a_static_part_are_drawn_at_each_evaluation(engine: Engine) -> N
 
 
 def test_what_exists_is_asked_of_is_drawn_at_each_evaluation(engine: Engine) -> None:
-    body = "BIND(UUID() AS ?id) OPTIONAL { ?x :p ?z FILTER EXISTS { ?s :q ?z } }"
+    body = "BIND(UUID() AS ?id) OPTIONAL { ?x :p ?z FILTER EXISTS { ?s :q ?z . ?y :p ?z } }"
     rows = [answers.rows() for answers in continuous(engine, body, "?id ?z")]
     assert [[z for _, z in found] for found in rows] == [['"x"']] * 3
     assert len({found[0][0] for found in rows}) == 3
