@@ -212,7 +212,7 @@ def test_what_a_query_had_passed_comes_too_late_for_the_others_when_it_has_ended
     made = Scheduled(marks, holds=False)
     near, far = SlidingWindow(10, 10), SlidingWindow(1000, 100)
     for number, last in enumerate([near, far]):
-        read = [("a", near), ("b", near), ("a", last)]
+        read: list[tuple[str, WindowSpec]] = [("a", near), ("b", near), ("a", last)]
         made.add(number, (read, default_policy([window for _, window in read])))
     for stream in "ab":
         made.push(stream, [5])
