@@ -160,6 +160,10 @@ def test_an_optional_by_lot_is_refused(engine: Engine) -> None:
         ("MIN(COALESCE(?z, 9))", ":d :n ?n OPTIONAL { VALUES (?n ?z) { (2 7) } }", integer(7)),
         ("MIN(?n / 0)", "?s :none ?n", None),
         ("SAMPLE(?n)", ":d :n ?n FILTER(?n = 2)", integer(2)),
+        ("COUNT(DISTINCT *)", "?s :p []", integer(2)),
+        ("COUNT(DISTINCT *)", "[] :p []", integer(1)),
+        ("COUNT(DISTINCT *)", "[] :none []", integer(0)),
+        ("COUNT(DISTINCT *)", "?s :p/^:p ?t", integer(4)),
     ],
 )
 def test_aggregates(engine: Engine, aggregate: str, pattern: str, expected: str | None) -> None:
