@@ -119,8 +119,8 @@ def test_one_seed(spark: SparkSession, tmp_path: Path) -> None:
     check_all(spark, tmp_path, [int(seed) for seed in ONE.split(",")], False)
 
 
-def test_10_random_queries_within_the_lateness(spark: SparkSession, tmp_path: Path) -> None:
-    check_all(spark, tmp_path, range(2), beyond=False)
+def test_15_random_queries_within_the_lateness(spark: SparkSession, tmp_path: Path) -> None:
+    check_all(spark, tmp_path, range(2, 5), beyond=False)
 
 
 @pytest.mark.slow

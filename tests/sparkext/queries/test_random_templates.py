@@ -112,10 +112,10 @@ def test_8_random_templates(spark: SparkSession, tmp_path: Path) -> None:
     check_seeds(spark, tmp_path, range(8))
 
 
-def test_5_random_templates_with_inline_data_or_ends_of_paths(
+def test_6_random_templates_with_inline_data_or_ends_of_paths(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    check_seeds(spark, tmp_path, range(5), DATA_OR_ENDS)
+    check_seeds(spark, tmp_path, range(5, 11), DATA_OR_ENDS)
 
 
 @pytest.mark.slow
