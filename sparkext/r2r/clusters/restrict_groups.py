@@ -18,6 +18,8 @@ from sparkext.language.algebra import (
 )
 from sparkext.language.expressions import VariableReference
 from sparkext.language.nodes import Node, TriplePattern, Variable
+from sparkext.r2r.leaves.delta_patterns import TimedPattern
+from sparkext.r2r.leaves.element_patterns import ElementPattern
 from sparkext.r2r.leaves.flattening import Cluster
 from sparkext.r2r.leaves.leaf import DerivedLeaf, WindowLeaf
 from sparkext.r2r.leaves.star_patterns import StarPattern
@@ -35,9 +37,14 @@ def restrict_groups(cluster: Cluster) -> Cluster:
 
     The added relation holds each key once, so a group keeps all its rows or vanishes; those that vanish would have
     found no partner in the outer join. Only keys that are plain variables, bound in every row of the input and shown by
-    every SELECT around the group, qualify: one that is hidden is another variable than the windows'.
+    every SELECT around the group, qualify: one that is hidden is another variable than the windows'. Patterns on single
+    elements restrict nothing: no window keeps distinct bindings of them.
     """
-    windows = [leaf for leaf in cluster.leaves if isinstance(leaf, WindowLeaf)]
+    windows = [
+        leaf
+        for leaf in cluster.leaves
+        if isinstance(leaf, WindowLeaf) and not isinstance(leaf.pattern, ElementPattern)
+    ]
     leaves = tuple(
         dataclasses.replace(leaf, node=_restrict(leaf.node, windows))
         if isinstance(leaf, DerivedLeaf) and leaf.static
@@ -71,9 +78,14 @@ def _restrict(
 
 
 def _part(pattern: TriplePattern, key: Variable) -> TriplePattern:
-    """Of a star one pattern that binds the key: the windows keep distinct bindings of single patterns."""
+    """One pattern that binds the key, or any where it is the name of the graph around them.
+
+    The windows keep distinct bindings of single patterns, without times: what has just arrived is among them.
+    """
+    if isinstance(pattern, TimedPattern):
+        return pattern.plain
     parts = pattern.parts if isinstance(pattern, StarPattern) else (pattern,)
-    return next(part for part in parts if key in part.variables)
+    return next((part for part in parts if key in part.variables), parts[0])
 
 
 def _plain_keys(group: Group) -> frozenset[Variable]:

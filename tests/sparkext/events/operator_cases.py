@@ -301,6 +301,16 @@ CASES: dict[str, Case] = {
         events={"A": ("w", "?x :a ?i FILTER NOT EXISTS { GRAPH :places { ?x :in ?in } }")},
         named={"places": "x in room"},
     ),
+    "inside: a group of inline data": replace(
+        case("{ A }", {1: ["x a 1"], 2: ["y a 2"]}, "x 1 3", select="?x ?i ?most"),
+        events={
+            "A": (
+                "w",
+                "?x :a ?i { SELECT ?x (MAX(?v) AS ?most)"
+                " { VALUES (?x ?v) { (:x 1) (:x 3) (:z 5) } } GROUP BY ?x }",
+            )
+        },
+    ),
     "run: of what is never bound": case(
         "{ A+ (COUNT(?none) AS ?n) }", {1: ["x a 1"]}, "0", select="?n"
     ),

@@ -119,6 +119,7 @@ def in_w(pattern: str) -> str:
 
 
 LATEST = "f:timestamp(?y, :q, ?z)"
+GROUP = "{ SELECT ?y (MAX(?v) AS ?m) { VALUES (?y ?v) { (:b1 1) (:b1 3) (:b2 2) } } GROUP BY ?y }"
 CASES: dict[str, tuple[str, History]] = {
     "FILTER in WINDOW": (
         f"SELECT ?x ?y ?z {NAMED} WHERE {in_w(f'{MATCHED} FILTER({SEQUENCE})')}",
@@ -196,6 +197,10 @@ CASES: dict[str, tuple[str, History]] = {
         f"SELECT ?x ?t {NAMED} WHERE {{ {in_w('?x :p ?y')}"
         f" {{ SELECT ?y ({LATEST} AS ?t) {in_w('?y :q ?z')} }} }}",
         {6: ["a1 6", "a2 6"], 8: ["a1 6", "a2 8"], 10: ["a2 8"]},
+    ),
+    "beside a group of inline data": (
+        f"SELECT ?y ?m {NAMED} WHERE {{ {in_w(f'?y :q ?z FILTER({LATEST} > 6)')} {GROUP} }}",
+        {8: ["b2 2"], 10: ["b1 3", "b2 2"]},
     ),
     "HAVING": (
         f"SELECT ?y {NAMED} WHERE {in_w('?y :q ?z')} GROUP BY ?y ?z HAVING({LATEST} > 7)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.oracle.evaluation import static_store
-from tests.oracle.recorded import element
+from tests.oracle.recorded import Element, element
 from tests.sparkext.replay import check, write_graphs
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ STREAM = [
             'a name "Bé\\n2"',
         ),
     ),
-    element(9, *lines("b at a")),
+    Element(9, tuple(lines("b at a")), f"{E}a"),
 ]
 
 AT = "WINDOW :w { ?x :at ?y }"
@@ -100,6 +100,8 @@ CORNERS = {
     "groups of nothing": "?x (COUNT(*) AS ?n) { WINDOW :w { ?x :at :nowhere } } GROUP BY ?x",
     "a group by an expression": f"""?s (COUNT(DISTINCT ?x) AS ?n) {{ {AT} }}
         GROUP BY (STR(?y) AS ?s) HAVING(COUNT(?x) > 0)""",
+    "a static group by the names of elements' graphs": """* { WINDOW :w { GRAPH ?g { ?x :at ?y } }
+        { SELECT ?g (MAX(?v) AS ?m) { ?g :q ?v FILTER(isNumeric(?v)) } GROUP BY ?g } }""",
     "the first two in order": f"?x ?y {{ {AT} }} ORDER BY DESC(STR(?x)) STR(?y) LIMIT 2",
     "a window in a sub-select": f"* {{ {AT} {{ SELECT (COUNT(*) AS ?n) {{ WINDOW :w {{ ?a :at ?b }} }} }} }}",
     "a sub-select in a window": """* { WINDOW :w { ?x :at ?y

@@ -16,7 +16,7 @@ from sparkext.oracle.verdict import compare_instants
 from tests.sparkext.random_answers import Case, Worlds, answered, in_columns_of
 from tests.sparkext.random_continuous import Dialect
 from tests.sparkext.random_monotone import monotone_query
-from tests.sparkext.random_worlds import random_stream
+from tests.sparkext.random_worlds import XSD, random_stream
 from tests.sparkext.runtime.test_profiles import engine_with
 
 if TYPE_CHECKING:
@@ -243,6 +243,42 @@ def test_a_pattern_without_variables_is_waited_for_like_others(spark: SparkSessi
         engine.advance_to(43)
         told = {a.time: names(a) for a in collected if a.rows()}
     assert told == {12: ["ann hall", "gate hall"], 14: ["eve cave"], 41: ["bob cave"]}
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("WINDOW :w { ?a :at ?room }", {10: {"ann": 2}, 14: {"bob": 5}, 45: {"ann": 2}}),
+        (PAIR, {12: {"ann": 2}, 14: {"bob": 5}, 46: {"ann": 2}}),
+    ],
+)
+def test_beside_a_static_group_that_is_made_for_what_the_windows_hold(
+    spark: SparkSession, where: str, expected: dict[int, dict[str, float]]
+) -> None:
+    # An average may be unbound, so that the group is not kept as a whole.
+    average = "{ SELECT ?a (AVG(?v) AS ?m) { ?a :score ?v } GROUP BY ?a }"
+    with engine_with(spark, semantics="cqels") as engine:
+        for who, score in (("ann", 1), ("ann", 3), ("bob", 5), ("joe", 7)):
+            engine.insert(f'<{E}{who}> <{E}score> "{score}"^^<{XSD}integer> .')
+        query, collected = registered(engine, text_of(f"{where} {average}", "SELECT ?a ?m"))
+        assert query.delta is not None
+        at(engine, "s", 10, ("ann", "hall"), ("eve", "hall"))
+        at(engine, "r", 12, ("joe", "hall"))
+        at(engine, "s", 14, ("bob", "hall"))
+        at(engine, "s", 44, ("eve", "hall"))  # ann and bob have left
+        at(engine, "s", 45, ("ann", "hall"))
+        at(engine, "r", 46, ("joe", "hall"))
+        engine.finish()
+        assert query.progress.failures == 0
+        told = {
+            answers.time: {
+                str(a).strip("<>").rpartition("/")[2]: float(str(m).split('"')[1])
+                for a, m in answers.rows()
+            }
+            for answers in collected
+            if answers.rows()
+        }
+    assert told == expected
 
 
 def test_registered_over_a_window_that_holds_something(spark: SparkSession) -> None:
