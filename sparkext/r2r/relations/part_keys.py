@@ -70,7 +70,11 @@ def _oriented(condition: Expression) -> Expression:
 def leaf_key(leaf: DerivedLeaf, dataset: Dataset) -> tuple[PartKey, tuple[Variable, ...]]:
     """The key of a static union, group or the like, and the order of its columns.
 
-    Variables are numbered as they appear, so that the same text under other names is the same part.
+    Variables are numbered as they appear, so that the same text under other names is the same part. Hidden ones stay
+    hidden: COUNT(DISTINCT *) does not look at them.
     """
-    names = {v: Variable(f"v{place}") for place, v in enumerate(variables_of(leaf))}
+    names = {
+        v: Variable(f"{'_:' if v.hidden else ''}v{place}")
+        for place, v in enumerate(variables_of(leaf))
+    }
     return ("leaf", rename(leaf, names), dataset.identity), leaf.variables

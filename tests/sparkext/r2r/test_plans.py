@@ -80,6 +80,16 @@ def test_equal_static_unions_are_kept_once(engine: Engine) -> None:
     second.stop()
 
 
+def test_equal_groups_that_count_a_variable_and_a_blank_node_are_two(engine: Engine) -> None:
+    found = []
+    for paper in ("[]", "?p"):
+        group = f"SELECT ?a (COUNT(DISTINCT *) AS ?n) {{ {paper} :creator ?a }} GROUP BY ?a"
+        paper_3 = "<http://example.org/paper/3> :creator ?a"
+        text = f"PREFIX : <http://example.org/> SELECT ?n {{ {paper_3} {{ {group} }} }}"
+        found.append([str(n).split('"')[1] for (n,) in engine.select(text).answer().rows()])
+    assert found == [["1"] * 3, ["9"] * 3]
+
+
 def test_explain_shows_what_was_expected_beside_counts_and_reasons(engine: Engine) -> None:
     query = register(
         engine, "?b", "WINDOW :now { ?a :at ?r } ?p :creator ?a . ?p :cites ?b", "explained"
