@@ -278,7 +278,7 @@ class PatternCompiler(ClusterCompiling):
         return replace(rest, leaves=tuple(leaves))
 
     def _stage(self, solutions: Solutions) -> StageRows:
-        name = f"stage {len(self.choices)}"  # another one: each takes a choice at least
+        name = f"stage {self.number()}"
         return StageRows(name, self.frames.stage(name, solutions).variables)
 
     def _restrict(self, cluster: Cluster) -> Cluster:

@@ -69,6 +69,8 @@ STREAM = [
 ]
 
 AT = "WINDOW :w { ?x :at ?y }"
+COUNTS = f"{{ SELECT ?x (COUNT(*) AS ?n) {{ {AT} }} GROUP BY ?x }}"
+COUNTED = f"{{ SELECT ?n (COUNT(*) AS ?c) {{ {COUNTS} }} GROUP BY ?n }}"
 # What follows SELECT; the window clause is put in front of the pattern.
 CORNERS = {
     "nothing but constants": "* { WINDOW :w { :a :at :b } }",
@@ -100,6 +102,8 @@ CORNERS = {
     "groups of nothing": "?x (COUNT(*) AS ?n) { WINDOW :w { ?x :at :nowhere } } GROUP BY ?x",
     "a group by an expression": f"""?s (COUNT(DISTINCT ?x) AS ?n) {{ {AT} }}
         GROUP BY (STR(?y) AS ?s) HAVING(COUNT(?x) > 0)""",
+    "the most frequent counts": f"""* {{ {COUNTS} {COUNTED}
+        {{ SELECT (MAX(?c) AS ?m) {{ {COUNTED} }} }} FILTER(?c = ?m) }}""",
     "a static group by the names of elements' graphs": """* { WINDOW :w { GRAPH ?g { ?x :at ?y } }
         { SELECT ?g (MAX(?v) AS ?m) { ?g :q ?v FILTER(isNumeric(?v)) } GROUP BY ?g } }""",
     "the first two in order": f"?x ?y {{ {AT} }} ORDER BY DESC(STR(?x)) STR(?y) LIMIT 2",
