@@ -362,7 +362,8 @@ class PatternCompiler(ClusterCompiling):
                     and inner.names
                     and set(inner.names) <= set(leaf.variables)
                 ):
-                    return self.leaf(replace(leaf, kept=inner.names), "", self.estimates.rows(leaf))
+                    kept = replace(leaf, kept=inner.names)
+                    return self.leaf(kept, "", self.estimates.rows(kept))
         solutions = self.compile(inner, scope)
         return replace(solutions, frame=solutions.frame.distinct())
 

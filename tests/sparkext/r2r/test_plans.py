@@ -129,6 +129,21 @@ def test_a_stopped_query_leaves_nothing_behind(engine: Engine) -> None:
     assert "left-1" not in engine.queries
 
 
+@pytest.mark.parametrize(
+    ("select", "body"),
+    [
+        ("DISTINCT ?a", "WINDOW :w { ?a :at ?r }"),
+        ("?a", "{ SELECT DISTINCT ?a { WINDOW :w { ?a :at ?r } } }"),
+    ],
+)
+def test_distinct_bindings_are_all_that_is_kept_of_a_pattern(
+    engine: Engine, select: str, body: str
+) -> None:
+    query = register(engine, select, body, "distinct")
+    assert query.windows["http://example.org/w"].window.patternCount() == 1
+    query.stop()
+
+
 def test_large_estimates_run_as_a_job_with_the_same_answers(engine: Engine) -> None:
     body = "WINDOW :w { ?a :at ?r } ?p :creator ?a . ?p :cites ?q"
     query = register(engine, "?a ?q", body, "driver")
