@@ -8,7 +8,7 @@ from sparkext.errors import QuerySyntaxError
 from sparkext.language import parse_query
 from sparkext.language.query import Query
 from tests.sparkext.random_continuous import VARIABLES, Dialect, _Writer
-from tests.sparkext.random_worlds import GRAPHS
+from tests.sparkext.random_worlds import GRAPHS, PREDICATES
 
 
 def monotone_query(random: Random, dialect: Dialect) -> tuple[str, Query]:
@@ -66,12 +66,20 @@ class _MonotoneWriter(_Writer):
             return f"FILTER {self._one('', 'NOT ')}EXISTS {{ {self._static()} }}"
         if kind < 0.9:
             return self._values()
+        if kind < 0.93:
+            return self._static_group()
         names = " ".join(f"?{v}" for v in random.sample(VARIABLES, 2))
         return f"{{ SELECT {self._one('', 'DISTINCT ')}{names} WHERE {self._group(depth - 1)} }}"
 
     def _static(self) -> str:
         graph = self._one(*(f":{g}" for g in GRAPHS), "?g")
         return self._one(f"{self._triples()} .", f"GRAPH {graph} {{ {self._triples()} }}")
+
+    def _static_group(self) -> str:
+        key, value = self._random.sample(VARIABLES, 2)
+        made = f"{self._one('AVG', 'COUNT', 'MAX', 'SUM')}(?{value}) AS ?{self._name()}"
+        numbers = f"?{key} :{self._random.choice(PREDICATES)} ?{value} FILTER(isNumeric(?{value}))"
+        return f"{{ SELECT ?{key} ({made}) {{ {numbers} }} GROUP BY ?{key} }}"
 
     def _content(self) -> str:
         kind = self._random.random()
