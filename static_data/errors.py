@@ -99,6 +99,10 @@ class StoreConflictError(StaticDataError):
     """A saved store's ids contradict those the session gave out already."""
 
 
+class IndexSizeError(StaticDataError):
+    """A table has more rows of one subject or object than an index in files can; names predicate, graph and rows."""
+
+
 class UnknownGraphError(StaticDataError):
     """No such graph was loaded; names the graph."""
 

@@ -68,7 +68,7 @@ class StaticStore:
         new = extension(spark).dictionary.Dictionary
         self.dictionary: Any = new() if dictionary is None else dictionary
         self._tables = StoredTables(spark, self.dictionary, work_dir)
-        self.indexes = TableIndexes(spark, mapped_rows)
+        self.indexes = TableIndexes(spark, self.dictionary.text, mapped_rows)
         self.lock = ChangeLock()
         self._driver_bytes = driver_bytes
         self._rdf, self.most_expansion = version, most_expansion

@@ -2,6 +2,7 @@ package org.apache.spark.sql.cqels
 package columns
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
+import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.rdf.NQuadsReader
 
 /** Columns of terms, by part and role, entered into the dictionary: each distinct term once, and held once until `settle`. */
@@ -47,8 +48,8 @@ private[cqels] final class EnteredTerms(dictionary: Dictionary, parts: Array[Arr
     else dictionary.encodeRetained(new NQuadsReader(scope, false, false, true).parseTerm(text))
   }
 
-  /** Holds each term as often as `hold` gave it. */
-  def settle(): Unit =
+  /** Holds each term as often as `hold` gave it, but for rows of ids that were taken out again. */
+  def settle(gone: LongTable): Unit = {
     for (part <- ids.indices; role <- ids(part).indices) {
       val (held, cells) = (ids(part)(role), counts(part)(role))
       val unused = new Array[Long](held.length)
@@ -62,4 +63,7 @@ private[cqels] final class EnteredTerms(dictionary: Dictionary, parts: Array[Arr
       dictionary.retain(held, cells)
       dictionary.release(unused, n)
     }
+    // Not before: of terms that are held once until now, the others would be lost.
+    dictionary.release(gone.data, gone.rowCount * gone.arity)
+  }
 }

@@ -3,6 +3,7 @@ package columns
 
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Flaws}
+import org.apache.spark.sql.cqels.memory.LongTable
 
 /** Makes elements of rows of terms: rows with the same graph and time are one, a row without a graph is one by itself.
  *
@@ -15,6 +16,7 @@ private[cqels] final class TermElements(dictionary: Dictionary, distinct: Boolea
   private var parts: Array[TermRows] = _
   private var terms: EnteredTerms = _
   private var block: ElementBlock = _
+  private var repeated: LongTable = _
   private var firstRows: Array[Int] = _
 
   /** The elements of the rows of all parts, as if they were one. */
@@ -22,13 +24,15 @@ private[cqels] final class TermElements(dictionary: Dictionary, distinct: Boolea
     this.parts = parts
     block = new ElementBlock(dictionary)
     terms = new EnteredTerms(dictionary, parts.map(_.terms))
+    repeated = new LongTable(4)
     firstRows = parts.scanLeft(0)(_ + _.rows)
     val malformed = new Flaws // told after the rows that belong to no element
     if (parts.exists(_.hasGraphs)) grouped(malformed) else eachByItself(malformed)
     block.flaws.addAll(malformed)
-    terms.settle()
+    terms.settle(repeated)
     this.parts = null
     terms = null
+    repeated = null
     block
   }
 
@@ -81,7 +85,7 @@ private[cqels] final class TermElements(dictionary: Dictionary, distinct: Boolea
           add(p, row, if (graph == null) 0L else terms.hold(p, Graph, row))
           i += 1
         }
-        if (distinct && until - from > 1) ElementLines.dropRepeated(block)
+        if (distinct && until - from > 1) ElementLines.takeRepeated(block, repeated)
       }
     }
   }

@@ -164,12 +164,15 @@ class Dictionary {
     }
   }
 
-  /** The id of the quoted triple with these parts, as `encode`; throws UnknownTermException for
-    * unknown parts.
-    */
-  def encodeQuoted(subject: Long, predicate: Long, obj: Long): Long = lock.synchronized {
+  /** The id of the quoted triple with these parts, as `encode`; throws UnknownTermException for unknown parts. */
+  def encodeQuoted(subject: Long, predicate: Long, obj: Long): Long = placeQuoted(subject, predicate, obj, 0)
+
+  /** As `encodeQuoted` and `retain` in one step. */
+  def encodeQuotedRetained(subject: Long, predicate: Long, obj: Long): Long = placeQuoted(subject, predicate, obj, 1)
+
+  private def placeQuoted(subject: Long, predicate: Long, obj: Long, holders: Int): Long = lock.synchronized {
     Array(subject, predicate, obj).foreach(requireKnown)
-    place(new QuotedKey(subject, predicate, obj), 0)
+    place(new QuotedKey(subject, predicate, obj), holders)
   }
 
   /** The usual case of `place` without the making of a key. */
@@ -266,9 +269,7 @@ class Dictionary {
 
   private def hold(slot: Int, holders: Int): Unit = stream.setCount(slot, Math.addExact(stream.count(slot), holders))
 
-  /** Takes back a reference to each of the first `n` ids; a stream term without references leaves
-    * at once.
-    */
+  /** Takes back a reference to each of the first `n` ids; a stream term without references leaves at once. */
   def release(ids: Array[Long], n: Int): Unit = lock.synchronized {
     var i = 0
     while (i < n) {

@@ -9,6 +9,7 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.cqels.columns.{BatchRows, EnteredTerms, TermReader}
 import org.apache.spark.sql.cqels.dictionary.Dictionary
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines}
+import org.apache.spark.sql.cqels.memory.LongTable
 import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.types.{StringType, StructType}
 
@@ -20,6 +21,7 @@ final class DocumentBatch private (parts: Array[DocumentRows]) extends BatchRows
   override private[cqels] def elements(dictionary: Dictionary, distinct: Boolean): ElementBlock = {
     val block = new ElementBlock(dictionary)
     val terms = new EnteredTerms(dictionary, parts.map(_.terms))
+    val repeated = new LongTable(4)
     for (p <- parts.indices) {
       val part = parts(p)
       var row = 0
@@ -35,12 +37,12 @@ final class DocumentBatch private (parts: Array[DocumentRows]) extends BatchRows
           block.add(s, terms.hold(p, TermReader.Predicate, row), o, g)
           row += 1
         }
-        if (distinct) ElementLines.dropRepeated(block)
+        if (distinct) ElementLines.takeRepeated(block, repeated)
         element += 1
       }
       block.flaws.addRows(part.flawCount, part.flaws)
     }
-    terms.settle()
+    terms.settle(repeated)
     block
   }
 }

@@ -16,11 +16,12 @@ private[indexes] object BlockWriter {
   /** Hashes are put into a buffer in this form, so that signed numbers have their order. */
   @inline def ordered(hash: Long): Long = hash ^ Long.MinValue
 
-  /** Sorts pairs (see `ordered`), and writes them to the file of a block, whole or not at all. */
-  def write(pairs: PairBuffer, layout: IndexLayout, number: Int, attempt: Long, conf: Configuration): BlockLayout = {
+  /** Sorts pairs (see `ordered`), and writes them to the file of a block, whole or not at all; null, where these are more than `most` words. */
+  def write(pairs: PairBuffer, layout: IndexLayout, number: Int, attempt: Long, conf: Configuration, most: Int): BlockLayout = {
     pairs.sort()
     val size = distinct(pairs)
     val block = measured(pairs, size, layout.blockBits)
+    if (block.words > most) return null
     val (to, partial) = (new Path(layout.file(number)), new Path(s"${layout.file(number)}.$attempt"))
     val system = to.getFileSystem(conf)
     val out = new Words(system.create(partial, true))

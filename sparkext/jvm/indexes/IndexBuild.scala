@@ -14,8 +14,11 @@ import org.apache.spark.sql.cqels.spark.Jobs
 private[indexes] object IndexBuild {
   private final val PairsSent = 4096
 
-  /** Writes the indexes by `columns` (0: subjects, 1: objects) into `folders`; `rows` is how many (subject, object) there are. */
-  def run(sc: SparkContext, pairs: RDD[InternalRow], rows: Long, columns: Array[Int], folders: Array[String]): Unit = {
+  /** Writes the indexes by `columns` (0: subjects, 1: objects) into `folders`; `rows` is how many (subject, object) there are.
+   *
+   *  All rows of a key are in one block. Throws [[OversizedIndex]], with no index written, where one would be of more than `most` words.
+   */
+  def run(sc: SparkContext, pairs: RDD[InternalRow], rows: Long, columns: Array[Int], folders: Array[String], most: Int): Unit = {
     val count = IndexLayout.blocksFor(rows)
     val conf = Jobs.sendHadoopConf(sc)
     // What is not known yet of blocks: where they are is.
@@ -23,13 +26,22 @@ private[indexes] object IndexBuild {
     val sent = pairs.mapPartitions(deal(_, columns, plans.head.blockBits)).partitionBy(new BlockPartitioner(columns.length * count))
     val written = sent.mapPartitionsWithIndex { (part, chunks) =>
       val buffer = new PairBuffer
-      chunks.foreach { case (_, cells) => var i = 0; while (i < cells.length) { buffer.add(cells(i), cells(i + 1)); i += 2 } }
-      val layout = BlockWriter.write(buffer, plans(part / count), part % count, TaskContext.get().taskAttemptId(), Jobs.confOf(conf))
+      // A row takes a word at least: what is too much for the file is not collected.
+      val fits = chunks.forall { case (_, cells) =>
+        val taken = buffer.size + cells.length / 2 <= most
+        if (taken) { var i = 0; while (i < cells.length) { buffer.add(cells(i), cells(i + 1)); i += 2 } }
+        taken
+      }
+      val layout =
+        if (fits) BlockWriter.write(buffer, plans(part / count), part % count, TaskContext.get().taskAttemptId(), Jobs.confOf(conf), most) else null
       Iterator.single((part, layout))
     }.collect().toMap
-    for ((plan, n) <- plans.zipWithIndex)
+    val oversized = plans.indices.find(n => (0 until count).exists(b => written(n * count + b) == null))
+    if (oversized.isEmpty) for ((plan, n) <- plans.zipWithIndex)
       IndexLayout.write(new IndexLayout(plan.folder, Array.tabulate(count)(b => written(n * count + b))), sc.hadoopConfiguration)
     conf.destroy()
+    for (n <- oversized)
+      throw new OversizedIndex(s"${folders(n)}: a block would be larger than ${8L * most} bytes: too many rows of one key")
   }
 
   private def deal(rows: Iterator[InternalRow], columns: Array[Int], blockBits: Int): Iterator[(Int, Array[Long])] = {

@@ -10,6 +10,9 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 /** Files of an index are none, or not whole ones; the message names the folder. */
 final class UnreadableIndex(message: String, cause: Throwable = null) extends RuntimeException(message, cause)
 
+/** A block of an index would be larger than what is mapped in one piece; the message names the folder. */
+final class OversizedIndex(message: String) extends RuntimeException(message)
+
 /** One block of an index: the keys whose hashes are in one of equal ranges, with their rows.
  *
  *  `home` slots are where keys belong, `slots` are there: a key goes to the first free one from its own on, and the last one is free. Where
@@ -36,6 +39,9 @@ private[indexes] object IndexLayout {
   private final val Head = "index.bin"
 
   def name(block: Int): String = f"block-$block%05d.bin"
+
+  /** Words of a block, at most: a file is mapped in one piece. */
+  final val MostWords = Int.MaxValue / 8
 
   /** With more, places would leave less than a million slots to each. */
   private final val MostBlocks = 512

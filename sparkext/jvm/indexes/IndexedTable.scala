@@ -29,13 +29,19 @@ final class IndexedTable private (data: Dataset[Row], val rows: Long, val folder
   /** Whether both indexes are there. */
   def isMade: Boolean = folders.forall(IndexLayout.isThere(_, conf))
 
-  /** Makes the indexes, as far as they are not there, in one job: what an order of joins needs later is not to be waited for. */
-  def make(): Unit = synchronized {
+  /** Makes the indexes, as far as they are not there, in one job: what an order of joins needs later is not to be waited for.
+   *
+   *  Throws [[OversizedIndex]].
+   */
+  def make(): Unit = make(IndexLayout.MostWords)
+
+  /** The same with blocks of so many words at most. */
+  private[indexes] def make(most: Int): Unit = synchronized {
     val missing = Array(0, 1).filterNot(column => IndexLayout.isThere(folders(column), conf))
     if (missing.nonEmpty) {
       val session = data.sparkSession
       session.withActive {
-        IndexBuild.run(session.sparkContext, data.queryExecution.toRdd, rows, missing, missing.map(folders(_)))
+        IndexBuild.run(session.sparkContext, data.queryExecution.toRdd, rows, missing, missing.map(folders(_)), most)
       }
     }
   }

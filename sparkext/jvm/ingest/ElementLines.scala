@@ -153,14 +153,20 @@ private[cqels] final class ElementLines(dictionary: Dictionary, rdf12: Boolean, 
 }
 
 private[cqels] object ElementLines {
-  /** Takes out the quads that the element begun last has already. */
+  /** Takes out the quads that the element begun last has already, and what they hold. */
   def dropRepeated(block: ElementBlock): Unit = {
+    val gone = new LongTable(4, 1)
+    takeRepeated(block, gone)
+    block.dictionary.release(gone.data, gone.rowCount * 4)
+  }
+
+  /** Moves the quads that the element begun last has already to `gone`; what they hold is to be released, once it is held. */
+  def takeRepeated(block: ElementBlock, gone: LongTable): Unit = {
     val last = block.size - 1
     val (from, until) = (block.begin(last), block.end(last))
     if (until - from > 1) {
       val quads = block.quads.data
       val seen = mutable.HashSet[(Long, Long, Long, Long)]()
-      val gone = new LongTable(4)
       var kept = from
       var i = from
       while (i < until) {
@@ -172,7 +178,6 @@ private[cqels] object ElementLines {
         i += 1
       }
       block.quads.truncate(kept)
-      block.dictionary.release(gone.data, gone.rowCount * 4)
     }
   }
 }

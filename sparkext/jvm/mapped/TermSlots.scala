@@ -55,11 +55,7 @@ private[mapped] final class BatchTerms(dictionary: Dictionary, rows: Int) extend
 
   def encoded(text: String): Long = keep(dictionary.encodeRetained(text))
 
-  def quoted(subject: Long, predicate: Long, obj: Long): Long = {
-    val id = dictionary.encodeQuoted(subject, predicate, obj)
-    dictionary.retain(Array(id), 1)
-    keep(id)
-  }
+  def quoted(subject: Long, predicate: Long, obj: Long): Long = keep(dictionary.encodeQuotedRetained(subject, predicate, obj))
 
   private def keep(id: Long): Long = {
     if (!TermId.isInline(id)) {

@@ -19,7 +19,7 @@ final class LongTable(val arity: Int, initialRows: Int = 16) {
   /** Reserves one more row and returns the offset of its first cell in `data`. */
   def appendRow(): Int = {
     val at = rows * arity
-    if (at + arity > cells.length) grow(at + arity)
+    if (at.toLong + arity > cells.length) grow(at.toLong + arity)
     rows += 1
     at
   }
@@ -28,9 +28,9 @@ final class LongTable(val arity: Int, initialRows: Int = 16) {
 
   def appendAll(source: Array[Long], from: Int, count: Int): Unit = {
     val at = rows * arity
-    val length = count * arity
+    val length = count.toLong * arity
     if (at + length > cells.length) grow(at + length)
-    System.arraycopy(source, from * arity, cells, at, length)
+    System.arraycopy(source, from * arity, cells, at, length.toInt)
     rows += count
   }
 
@@ -50,14 +50,17 @@ final class LongTable(val arity: Int, initialRows: Int = 16) {
   /** The rows as one exact array (a copy). */
   def toArray: Array[Long] = java.util.Arrays.copyOf(cells, rows * arity)
 
-  private def grow(needed: Int): Unit = {
-    if (needed < 0) throw new IllegalStateException(s"more than ${Int.MaxValue} cells in one relation")
-    val doubled = if (cells.length > (1 << 29)) Int.MaxValue - 8 else cells.length * 2
-    cells = java.util.Arrays.copyOf(cells, math.max(needed, doubled))
+  private def grow(needed: Long): Unit = {
+    if (needed > LongTable.MostCells) throw new IllegalStateException(s"more than ${LongTable.MostCells} cells in one relation")
+    val doubled = if (cells.length > (1 << 29)) LongTable.MostCells else cells.length * 2
+    cells = java.util.Arrays.copyOf(cells, math.max(needed.toInt, doubled))
   }
 }
 
 object LongTable {
+  /** Arrays of Java are not much longer. */
+  private final val MostCells = Int.MaxValue - 8
+
   def of(arity: Int, cells: Array[Long]): LongTable = {
     val table = new LongTable(arity, if (arity == 0) 0 else cells.length / arity)
     if (arity > 0) table.appendAll(cells, 0, cells.length / arity)

@@ -14,14 +14,14 @@ import org.apache.spark.sql.cqels.execution.QueryPlans
 import org.apache.spark.sql.cqels.functions.{DateFunctions, Numbers, TermValues}
 import org.apache.spark.sql.cqels.memory.{IdRow, Json, LongTable}
 import org.apache.spark.sql.cqels.relations.{StaticIndex, WindowTable}
-import org.apache.spark.sql.cqels.runs.{LimitExceeded, RunLimit}
+import org.apache.spark.sql.cqels.runs.{LimitExceeded, RunLimit, Turn}
 import org.apache.spark.sql.cqels.spark.Jobs
 import org.apache.spark.sql.cqels.streams.{Stay, StreamWindow, WindowStar}
 
 /** A registered query as the hot path sees it: stages, the main plan, the streaming operator, decoding. */
 final class ContinuousQuery(
     val name: String, dictionary: Dictionary, room: Long, private var plans: QueryPlans, columns: Seq[String], visible: Int, operator: String,
-    scratch: Path) {
+    scratch: Path, turn: Turn) {
   val number: Long = ContinuousQuery.next()
   private var previous: LongTable = new LongTable(visible)
   private var held = new IdBuffer
@@ -50,7 +50,7 @@ final class ContinuousQuery(
   def setStars(read: java.util.List[WindowStar]): Unit = stars = read.asScala.toSeq
 
   /** Has each evaluation first find the events of the query's MATCHes by these plans. */
-  def setMatches(plans: java.util.List[MatchPlans]): Unit = {
+  def setMatches(plans: java.util.List[MatchPlans]): Unit = turn {
     val others = plans.asScala.toSeq
     matches.filterNot(others.contains).foreach { plans => plans.takeBack(); plans.release() }
     matches = others
@@ -66,10 +66,10 @@ final class ContinuousQuery(
   def setInstances(of: Instances): Unit = instances = of
 
   /** Says that instances have come or gone. */
-  def instancesChanged(): Unit = if (delta != null) delta.restart()
+  def instancesChanged(): Unit = turn(if (delta != null) delta.restart())
 
   /** Forgets all evaluations before, as if the next one were the first. */
-  def forget(): Unit = {
+  def forget(): Unit = turn {
     if (delta != null) delta.forget()
     remember(new LongTable(visible))
   }
@@ -78,7 +78,7 @@ final class ContinuousQuery(
   def addSite(number: Int): Unit = sites += UncertainCalls.of(room).site(number)
 
   /** Executes other plans from now on. */
-  def replacePlans(others: QueryPlans): Unit = {
+  def replacePlans(others: QueryPlans): Unit = turn {
     if (others ne plans) plans.release()
     plans = others
   }
@@ -144,7 +144,10 @@ final class ContinuousQuery(
    *  counted there, and with join clusters what these decided (see `ordered`). `{"crowded":true}` where other plans are needed first
    *  (`setStars`).
    */
-  def evaluate(bounds: String, slices: Int): String = {
+  def evaluate(bounds: String, slices: Int): String = turn(evaluateHere(bounds, slices))
+
+  /** The same for who has the turn, by whichever thread. */
+  private[queries] def evaluateHere(bounds: String, slices: Int): String = {
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()
@@ -163,7 +166,7 @@ final class ContinuousQuery(
   /** Runs the plans over what the windows hold, answering nothing: the nanoseconds that it took, -1 where it was given up after
    *  so many. For benches, whose orders may take for ever.
    */
-  def runWithin(slices: Int, most: Long): Long = {
+  def runWithin(slices: Int, most: Long): Long = turn {
     val began = System.nanoTime()
     try {
       val sc = Jobs.activeContext
@@ -227,13 +230,13 @@ final class ContinuousQuery(
   /** Has `evaluateDelta` find what is new by these plans, over all that the windows hold at first; `stays` says of each
    *  window pattern how long its rows stay, "width,slide,start" one a line, slide 0 where each stays for the width.
    */
-  def setDelta(plans: DeltaPlans, stays: String): Unit = {
+  def setDelta(plans: DeltaPlans, stays: String): Unit = turn {
     if (delta == null) delta = new DeltaEvaluation(dictionary, visible)
     delta.replacePlans(plans, stays.split('\n').map(Stay.parse))
   }
 
   /** As `evaluate`, for ISTREAM, by the plans of `setDelta`; the instant is that to which the windows move. */
-  def evaluateDelta(bounds: String, instant: Long): String = {
+  def evaluateDelta(bounds: String, instant: Long): String = turn {
     val begun = System.nanoTime()
     moveWindows(bounds)
     val moved = System.nanoTime()

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.cqels.runs.{ClassArchive, RunLimit}
+import org.apache.spark.sql.cqels.runs.{ClassArchive, RunLimit, Turn}
 import org.apache.spark.sql.cqels.answers.{AnswerForm, Description, Template}
 import org.apache.spark.sql.cqels.calls.{TermFunctions, TextNeeds, UncertainCalls}
 import org.apache.spark.sql.cqels.clusters.{ClusterBuilder, ClusterJoin}
@@ -39,7 +39,8 @@ import org.apache.spark.sql.types.{BooleanType, LongType}
 
 /** The one object that Python calls: streams, windows, relations and prepared queries of one engine.
  *
- *  Calls that move windows or evaluate must not overlap; the Python engine holds one lock around them.
+ *  Calls that move windows or evaluate must not overlap; the Python engine holds one lock around them, and `turn` is for those that
+ *  Python has left.
  */
 final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratchFolder: String, threads: Int) {
   val number: Long = EngineRoom.numbers.incrementAndGet()
@@ -52,6 +53,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   private val scratch = Paths.get(scratchFolder)
   private val streams = new ConcurrentHashMap[String, StreamLog]()
   private val sideBySide = new SideBySide(session)
+  private[cqels] val turn = new Turn
   /** Where Python hands over blocks of bytes. */
   val handover = new Handover(scratch.resolve("handover"))
   TermValues.register(number, dictionary)
@@ -77,6 +79,7 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def stream(iri: String): StreamLog = streams.computeIfAbsent(iri, name => {
     val made = new StreamLog(name, dictionary, handover)
     made.copiesChains = copiesChains
+    made.turn = turn
     made
   })
 
@@ -352,10 +355,10 @@ final class EngineRoom(session: SparkSession, val dictionary: Dictionary, scratc
   def instances(constants: Int): Instances = new Instances(dictionary, constants)
 
   def query(name: String, plans: QueryPlans, columns: JList[String], visible: Int, operator: String): ContinuousQuery =
-    sideBySide.add(new ContinuousQuery(name, dictionary, number, plans, columns.asScala.toSeq, visible, operator, scratch))
+    sideBySide.add(new ContinuousQuery(name, dictionary, number, plans, columns.asScala.toSeq, visible, operator, scratch, turn))
 
   /** Evaluates several queries at one instant, see [[SideBySide.evaluate]]. */
-  def evaluateTogether(asked: String): String = sideBySide.evaluate(asked)
+  def evaluateTogether(asked: String): String = turn(sideBySide.evaluate(asked))
 }
 
 object EngineRoom {

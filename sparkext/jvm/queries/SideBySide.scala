@@ -12,7 +12,7 @@ import org.apache.spark.sql.cqels.spark.Jobs
 
 /** Evaluates queries that do not concern each other at one instant side by side, as many at a time as there are cores.
  *
- *  Windows are moved first, by one thread: queries share them, and nobody moves them while they are read.
+ *  Windows are moved first, by one thread, which has the turn: queries share them, and nobody moves them while they are read.
  */
 private[queries] final class SideBySide(session: SparkSession) {
   private val known = new ConcurrentHashMap[Long, WeakReference[ContinuousQuery]]()
@@ -38,7 +38,7 @@ private[queries] final class SideBySide(session: SparkSession) {
     def work(): Unit = {
       var i = next.getAndIncrement()
       while (i < queries.length) {
-        told(i) = try queries(i).evaluate("", 0) catch { case NonFatal(_) => "" }
+        told(i) = try queries(i).evaluateHere("", 0) catch { case NonFatal(_) => "" }
         i = next.getAndIncrement()
       }
     }

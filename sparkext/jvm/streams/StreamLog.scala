@@ -8,6 +8,7 @@ import org.apache.spark.sql.cqels.dictionary.{Dictionary, IdBuffer}
 import org.apache.spark.sql.cqels.ingest.{ElementBlock, ElementLines, Handover, Intake, RecordLayout, TimeRules}
 import org.apache.spark.sql.cqels.journal.{ElementJournal, RestoredElements, SegmentWriter}
 import org.apache.spark.sql.cqels.memory.{Json, LongTable}
+import org.apache.spark.sql.cqels.runs.Turn
 
 /** The encoded elements of one stream that some window may still need, in panes by time.
  *
@@ -31,6 +32,8 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   private var countsOccurrences = false
   /** Whether indexes of its windows copy what is looked up again and again. */
   private[cqels] var copiesChains = true
+  /** That of its engine: windows are not moved, nor filled, while they are read. */
+  private[cqels] var turn = new Turn
 
   private var goesBack = false
 
@@ -106,7 +109,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
    *  What is malformed is so also if it comes too late. They are judged in order of time: all that come after the first whose time is not believed are not, either. With
    *  `allOrNothing` none is taken in where one was set aside as malformed.
    */
-  private[cqels] def take(block: ElementBlock, rules: TimeRules, allOrNothing: Boolean): Intake = synchronized {
+  private[cqels] def take(block: ElementBlock, rules: TimeRules, allOrNothing: Boolean): Intake = turn(synchronized {
     if (rules.settling.nonEmpty) settle(rules.settling)
     val order = block.order
     val refused = allOrNothing && block.flaws.count > 0
@@ -140,7 +143,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
     }
     intake.panes = panes.size
     intake
-  }
+  })
 
   private def enter(block: ElementBlock, element: Int): Unit = {
     enter(block, element, elements)
@@ -222,14 +225,14 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
   def dropWindow(key: String): Unit = synchronized(windows.remove(key))
 
   /** Moves a window to (open, close]; both never fall, unless late elements correct. Where a window of the last elements opens is its own affair. */
-  private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = synchronized {
+  private[cqels] def advance(window: StreamWindow, open: Long, close: Long): Unit = turn(synchronized {
     latestClose = math.max(latestClose, close)
     if (goesBack && (close < window.close || open < window.open && !window.isInstanceOf[CountedWindow])) window.empty(panes)
     window match {
       case counted: CountedWindow => counted.advanceTo(close, panes)
       case _ => advanceByTime(window, open, close)
     }
-  }
+  })
 
   private def advanceByTime(window: StreamWindow, open: Long, close: Long): Unit = {
     if (open < window.open || close < window.close)
@@ -249,7 +252,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
    *  In parts behind `\f`: where windows stand, "key|open|close" one a line; up to which time panes go; and which times windows may still
    *  show, as for `dropExpired`. The last two may be missing. Several such texts, one after the other, behind `\v`.
    */
-  def settle(bounds: String): Unit = synchronized(bounds.split(0x0b.toChar).foreach(settleOnce))
+  def settle(bounds: String): Unit = turn(synchronized(bounds.split(0x0b.toChar).foreach(settleOnce)))
 
   private def settleOnce(bounds: String): Unit = {
     val parts = bounds.split("\f", -1)
@@ -313,7 +316,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
    *  last elements, lo is an instant from which it is counted back. Without its line it is all from where the window opens. Where late elements
    *  correct, windows may be moved back to lo.
    */
-  def dropExpired(close: Long, stretches: String): Int = synchronized {
+  def dropExpired(close: Long, stretches: String): Int = turn(synchronized {
     val awaited = stretches.split('\n').filter(_.nonEmpty).map { line =>
       val Array(key, low, high) = line.split('|')
       key -> (low.toLong, high.toLong)
@@ -333,7 +336,7 @@ final class StreamLog(val iri: String, private[cqels] val dictionary: Dictionary
       kept = math.max(kept, high)
     }
     dropped + drop(kept, close)
-  }
+  })
 
   def dropExpired(close: Long): Int = dropExpired(close, "")
 

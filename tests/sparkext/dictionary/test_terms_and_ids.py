@@ -142,9 +142,23 @@ def test_quoted_triples_can_be_made_from_ids(dictionary: Any) -> None:
     quoted = dictionary.encodeQuoted(*parts)
     assert dictionary.text(quoted) == f"<< _:a <http://e/p> {INLINE[0]} >>"
     assert dictionary.encode(dictionary.text(quoted)) == quoted
-    with pytest.raises(Py4JJavaError) as caught:
-        dictionary.encodeQuoted(parts[0], parts[1], 99)
-    assert raised(caught)[0] == "UnknownTermException"
+    for encode in (dictionary.encodeQuoted, dictionary.encodeQuotedRetained):
+        with pytest.raises(Py4JJavaError) as caught:
+            encode(parts[0], parts[1], 99)
+        assert raised(caught)[0] == "UnknownTermException"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_quoted_triple_is_made_and_held_at_once(dictionary: Any, longs: Any, known: bool) -> None:
+    """Another thread may sweep between two calls."""
+    parts = [dictionary.encodeRetained(text) for text in ("_:a", "<http://e/p>", "_:b")]
+    if known:
+        dictionary.encodeQuoted(*parts)
+    quoted = dictionary.encodeQuotedRetained(*parts)
+    assert dictionary.sweepUnreferenced() == 0
+    assert dictionary.referenceCount(quoted) == 1
+    dictionary.release(longs([quoted, *parts]), 4)
+    assert dictionary.streamSize() == 0
 
 
 def test_memory_stays_flat_under_ever_new_terms(dictionary: Any, longs: Any) -> None:

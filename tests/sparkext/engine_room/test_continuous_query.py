@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
 from typing import Any
 
 import pyspark.sql.functions as F
@@ -215,6 +217,33 @@ def test_other_plans_take_over_between_evaluations(live: LiveRoom) -> None:
     query.push(2, (B, X))
     # What was answered before the change is not new after it.
     assert query.at(2, 1) == [(B, X)]
+
+
+def test_calls_wait_for_one_that_python_has_left(live: LiveRoom) -> None:
+    """Java goes on with a call in which Python was interrupted; here this thread has its turn."""
+    query, turn = Query(live, "left"), live.room.turn()
+    query.push(1, (A, X))
+    calls: list[Callable[[], object]] = [
+        lambda: query.at(1),
+        lambda: query.push(2, (B, X)),
+        lambda: query.stream.settle(""),
+        lambda: live.room.evaluateTogether(f"{query.jvm.number()};"),
+        lambda: query.jvm.replacePlans(query.plans),
+    ]
+    until = monotonic() + 60
+    with ThreadPoolExecutor(len(calls)) as threads:
+        turn.lock()
+        try:
+            waiting = [threads.submit(call) for call in calls]
+            while turn.getQueueLength() < len(calls) and monotonic() < until:
+                assert not any(one.done() for one in waiting)
+            assert turn.getQueueLength() == len(calls)
+        finally:
+            turn.unlock()
+        assert waiting[0].result(60) == [(A, X)]
+        for one in waiting:
+            one.result(60)
+    assert sorted(query.at(2)) == [(A, X), (B, X)]
 
 
 def test_a_query_without_visible_columns_tells_how_often_it_holds(live: LiveRoom) -> None:

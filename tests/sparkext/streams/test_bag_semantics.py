@@ -9,11 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from tests.oracle.evaluation import Bag
 from tests.oracle.recorded import Element, element
+from tests.sparkext.listening import listen
+from tests.sparkext.recorded_streams.whole_replay import at, quad
 from tests.sparkext.replay import replay
+from tests.sparkext.streams.fed_documents import feed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -143,3 +147,30 @@ def test_an_element_is_a_set_of_triples(engine: Engine) -> None:
     told = answers(engine, body, [element(1, triple, triple), element(2, triple)])
     row = (f"<{E}a>", f"<{E}b>")
     assert told == {1: {row: 1}, 2: {row: 2}}
+
+
+@pytest.mark.parametrize("way", ["table", "documents"])
+def test_a_row_that_is_repeated_keeps_its_terms(
+    spark: SparkSession, engine: Engine, way: str
+) -> None:
+    """They come at once, and nothing else holds them."""
+    once, twice = f"{way}-once", f"{way}-twice"
+    stream = engine.register_stream(f"{E}stream-{next(_numbers)}")
+    window = NAMED.replace("IT", stream.iri)
+    body = f"SELECT ?g ?x {window} {{ WINDOW :w {{ GRAPH ?g {{ ?x :p ?y }} }} }}"
+    heard = listen(engine, f"PREFIX : <{E}> REGISTER RSTREAM :q AS {body}", way)
+    if way == "table":
+        names = [E + name for name in (once, twice, twice)]
+        rows = {"subject": names, "predicate": [f"{E}p"] * 3, "object": ['"o"'] * 3}
+        stream.push_table(pa.table({**rows, "graph": names, "time": [1] * 3}))
+    else:
+        lines = {name: quad(name, f"<{E}{name}>") for name in (once, twice)}
+        documents = [lines[once] + at(once, 1), lines[twice] * 2 + at(twice, 1)]
+        feed(spark, stream, [document.encode() for document in documents])
+    terms = engine.store.dictionary
+    held = [terms.referenceCount(terms.lookup(f"<{E}{name}>")) for name in (once, twice)]
+    assert held[0] == held[1] > 0
+    engine.finish()
+    engine.stop_query(way)
+    expected = {(f"<{E}{name}>",) * 2: 1 for name in (once, twice)}
+    assert [Counter(answers.rows()) for answers in heard] == [expected]

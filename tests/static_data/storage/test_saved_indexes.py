@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from static_data.errors import StoreFormatError
+from static_data.errors import IndexSizeError, StoreFormatError
 from static_data.store import StaticStore
 from tests.static_data.rdf_samples import EX
 
@@ -129,3 +129,32 @@ def test_who_saves_over_what_it_has_opened_goes_on_with_its_indexes(
     again = stores.new(0)
     again.open(folder, progress=False)
     assert again.row_count(0) == 100
+
+
+class Narrow:
+    """An IndexedTable whose blocks have few words."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+    def make(self) -> None:
+        """Make the indexes."""
+        self._made.make(40)
+
+
+def test_a_table_that_no_index_holds_is_named(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = stores.saved(NONE)
+    opened = stores.new(0)
+    opened.open(folder, progress=False)
+    whole = opened.indexes._at
+    monkeypatch.setattr(opened.indexes, "_at", lambda table, path: Narrow(whole(table, path)))
+    for ask in (lambda: beside(opened, 0), lambda: opened.save(tmp_path / "again")):
+        with pytest.raises(IndexSizeError, match=rf"<{EX}p> of the default graph: .* 50 rows"):
+            ask()
+    monkeypatch.undo()
+    assert beside(opened, 0)[0] == 8

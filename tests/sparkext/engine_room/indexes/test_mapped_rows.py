@@ -105,6 +105,17 @@ def test_spark_probes_rows_in_files(live: LiveRoom, tmp_path: Path) -> None:
         assert found == wanted
 
 
+def test_more_rows_of_a_key_than_a_block_holds_are_refused(live: LiveRoom, tmp_path: Path) -> None:
+    pairs = {(5, n) for n in range(1, 60)}
+    table = indexed(live, pairs, tmp_path)
+    for words in (40, 62):  # fewer than there are rows, and than these take with their key
+        with pytest.raises(Py4JJavaError, match=r"OversizedIndex: .*/by=s: "):
+            table.make(words)
+        assert not table.isMade()
+    assert not list(tmp_path.rglob("block-*"))
+    check_all(live, mapped(live, pairs, tmp_path), pairs)
+
+
 @pytest.mark.parametrize("damage", ["cut", "gone", "head", "empty head"])
 def test_damaged_files_are_named(live: LiveRoom, tmp_path: Path, damage: str) -> None:
     indexed(live, some_pairs(Random(1), 50), tmp_path / "whole").make()
