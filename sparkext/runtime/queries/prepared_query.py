@@ -272,22 +272,18 @@ class PreparedQuery:
             raise check.wrong("order", "a list of names, or None", order)
         check.whole("cluster", cluster)
         with self._parts.in_use():
-            choices = (self.delta or self._plans).choices
+            choices = self._running.choices
             if not 0 <= cluster < len(choices):
                 raise check.wrong("cluster", "the number of a join cluster", cluster)
             if isinstance(order, Sequence) and not order:
                 raise check.wrong("order", "a list of names, or None", order)
-            known = choices[cluster].order
-            if known is None:
+            if choices[cluster].order is None:
                 raise CqelsError(
                     f"{self.name}: cluster {cluster} joins nothing whose order is data"
                 )
-            if order is None:
-                known.free()
-                return
-            names = [check.text("order", name) for name in order]
+            names = None if order is None else [check.text("order", name) for name in order]
             try:
-                known.follow(names)
+                self._running.pin(cluster, names)
             except IllegalArgumentException as error:
                 raise CqelsError(f"{self.name}, cluster {cluster}: order: {error}") from error
 
