@@ -192,6 +192,8 @@ class PreparedQuery:
         self._jvm.setStars(self._patterns.stars)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
+        if plans.frames.makes_terms:
+            self._jvm.setMakesTerms()
 
     def _leave_stars(self) -> None:
         """Have patterns with one subject be joined from now on: it has several of their triples each, again and again.
