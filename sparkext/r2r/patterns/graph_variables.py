@@ -38,6 +38,7 @@ from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
 from sparkext.r2r.patterns.inner_patterns import exists_of, map_expressions
 from sparkext.r2r.patterns.local_names import rename, variables_of
+from sparkext.r2r.patterns.stage_rows import LiveRows
 from sparkext.rewriting.bound_variables import (
     certain_variables,
     holds_exists,
@@ -78,7 +79,7 @@ def _own_use(node: Node) -> GraphUse:
             return GraphUse.EVERY if node.patterns else GraphUse.NONE
         case Path():
             return GraphUse.EVERY
-        case Values() | Graph() | Window():
+        case Values() | LiveRows() | Graph() | Window():
             return GraphUse.NONE
         case Filter() | Extend() | ToMultiset():
             return graph_use(node.input)
