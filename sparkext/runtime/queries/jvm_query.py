@@ -97,7 +97,7 @@ class JvmQuery:
             self._pinned[cluster] = order
 
     def _pin_again(self) -> None:
-        """Have other plans join in the orders that were asked for; one that they do not know is forgotten."""
+        """Have other plans join in the orders that were asked for; one that has no beginning there is forgotten."""
         for cluster, order in list(self._pinned.items()):
             known = self.choices[cluster].order if cluster < len(self.choices) else None
             why = "its order is no data any more"
