@@ -108,7 +108,7 @@ def _rewritten(
 ) -> Node:
     pattern = bind_window_graphs(number_hidden(expand_paths(complete_calls(pattern, base_iri))))
     dataset = compiler.estimates.dataset
-    pattern = bind_graph_variables(pattern, dataset.named_graphs, dataset.is_named)
+    pattern = bind_graph_variables(pattern, lambda: dataset.named_graphs, dataset.is_named)
     pattern = look_up_times(pattern)
     if compiler.early_filters:
         pattern = push_filters(pattern, compiler.uncertain.comes_last)
@@ -146,8 +146,9 @@ def compile_event(
     """
     restricted = reduce(Join, static, cast(Node, event))
     whole = _rewritten(compiler, restricted, DEFAULT_GRAPH, base_iri)
-    graphs = compiler.estimates.dataset.named_graphs
-    pattern = on_elements(whole, DEFAULT_GRAPH, inside_window(event), number, graphs)
+    dataset = compiler.estimates.dataset
+    scope = inside_window(event)
+    pattern = on_elements(whole, DEFAULT_GRAPH, scope, number, lambda: dataset.named_graphs)
     triples = tuple(part.triple for part in element_patterns(pattern))
     if not triples:
         raise UnsupportedFeatureError(

@@ -183,6 +183,8 @@ class _Delay:
     def _past_bind(self, node: Extend, bind: Extend) -> Node | None:
         if not is_repeatable(node.expression):
             return None
+        if node.variable in mentioned_variables(bind.expression):
+            return None  # it is unbound where the lower one reads it
         expression = self._without(node.expression, bind)
         if expression is None or (
             # Of two that are to be delayed the order stays, once the upper one does not read the lower one.

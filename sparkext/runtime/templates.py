@@ -84,7 +84,7 @@ class Templates:
             return min(covering, key=lambda template: len(template.places)), skeleton
         try:
             return self._made(kind, skeleton, make), skeleton
-        except (NotShareableError, UnsupportedFeatureError):
+        except (NotShareableError, UnsupportedFeatureError, RecursionError):
             kind.shareable = False
             kind.alone[name] = skeleton.constants
             return None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sparkext.errors import CqelsError
-from sparkext.language.algebra import Project
+from sparkext.language.algebra import Graph, Project, Window
 from sparkext.language.nodes import Node, Variable
 from sparkext.language.query import Query
 from sparkext.r2r.patterns.inner_patterns import transform_everywhere
@@ -110,6 +110,8 @@ class TextShapes:
             at = end
         try:
             read = _not_answered(self._read("".join((*parts, pattern[at:]))), terms)
+            if not _names_of(read).isdisjoint(terms):
+                return None  # which graphs and windows there are is checked where a text is parsed
             general = ParameterisedQuery(read, terms)
             wanted = skeleton_of(self._read(text))
             same = wanted == skeleton_of(with_terms(general.query, terms))
@@ -133,6 +135,19 @@ def _not_answered(query: Query, parameters: Collection[Variable]) -> Query:
 
     pattern = transform_everywhere(query.pattern, change)
     return replace(query, pattern=pattern, variables=shown(query.variables))
+
+
+def _names_of(query: Query) -> set[Iri | Variable]:
+    """What stands behind GRAPH and WINDOW."""
+    names: set[Iri | Variable] = set()
+
+    def note(node: Node) -> Node:
+        if isinstance(node, Graph | Window):
+            names.add(node.name)
+        return node
+
+    transform_everywhere(query.pattern, note)
+    return names
 
 
 def _parameter(number: int) -> Variable:

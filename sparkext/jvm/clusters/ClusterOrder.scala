@@ -2,7 +2,7 @@ package org.apache.spark.sql.cqels
 package clusters
 
 import org.apache.spark.sql.cqels.functions.Numbers
-import org.apache.spark.sql.cqels.join.{JoinOrderData, JoinRunner, OrderChange}
+import org.apache.spark.sql.cqels.join.{JoinOrderData, JoinRunner, JoinStep, OrderChange}
 import org.apache.spark.sql.cqels.memory.Json
 
 /** The order of a cluster, which may be another one in each evaluation, and what the last evaluation did. */
@@ -26,7 +26,7 @@ final class ClusterOrder(spec: JoinShape) {
     if (begin < 0) throw new IllegalArgumentException(s"no relation of this join is called ${names.head}")
     if (own >= 0 && begin != own)
       throw new IllegalArgumentException(s"this join is evaluated by delta and begins with ${spec.relations(own).name}")
-    data = data.copy(driver = begin, sequence = null, steps = names.tail)
+    data = data.copy(driver = begin, sequence = null, steps = names.tail.map(JoinStep.unnumbered))
   }
 
   /** Leaves the order to the join itself. */

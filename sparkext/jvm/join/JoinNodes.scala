@@ -198,7 +198,7 @@ private[cqels] final class JoinNodes(val spec: JoinSpec) {
   def choose(node: JoinNode): JoinStep =
     if (order.steps != null) {
       val ways = node.steps ++ node.late
-      order.steps.iterator.flatMap(name => ways.find(_.name == name)).nextOption().getOrElse(ways.head)
+      order.steps.iterator.flatMap(name => ways.find(_.unnumbered == name)).nextOption().getOrElse(ways.head)
     } else if (node.steps.length == 1 && node.late.length == 0) node.steps(0) else table.choice(node)
 }
 

@@ -66,8 +66,8 @@ final class JoinItem(val name: String, val reads: Long, val binds: Int, val expr
 /** The order of a join, as data: what is streamed first, and what may be chosen while it runs.
  *
  *  With `sequence`, relations are joined one after the other as it says; else each vector of rows goes where that is cheapest.
- *  With `steps`, by their names, the first of these that can be taken is. `driver` is the relation whose rows are read; -1: the one from which the rest is cheapest. An item waits for the relations
- *  `after` names, where it does.
+ *  With `steps`, by their names (`JoinStep.unnumbered`), the first of these that can be taken is. `driver` is the relation whose rows are read; -1: the one
+ *  from which the rest is cheapest. An item waits for the relations `after` names, where it does.
  */
 final case class JoinOrderData(driver: Int, sequence: Array[Int], steps: Array[String], after: Array[Long])
 

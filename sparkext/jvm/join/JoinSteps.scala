@@ -46,6 +46,8 @@ private[cqels] sealed abstract class JoinStep(val from: JoinNode, val relations:
   private var epoch = 0L
 
   def name: String
+  /** The name as `JoinOrderData.steps` have it. */
+  final lazy val unnumbered: String = JoinStep.unnumbered(name)
 
   /** Nanoseconds for a row that comes in, what follows left out; a guess where nothing was met yet. */
   def ownCost: Double
@@ -120,6 +122,11 @@ private[cqels] sealed abstract class JoinStep(val from: JoinNode, val relations:
   def usualRead: Double = reads / rowsIn
 
   def ranNow: Boolean = epoch == from.graph.evaluation
+}
+
+private[cqels] object JoinStep {
+  /** The same for all names of a step: plans number variables and relations, in whose order a name has them, as they were made. */
+  def unnumbered(name: String): String = name.split(", | from | and ").sorted.mkString(" ")
 }
 
 /** Binds variables by relations that know all other variables of theirs: each row reads the shortest list, the others are asked. */

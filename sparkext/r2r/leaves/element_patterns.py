@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import count
@@ -73,18 +73,23 @@ class ElementPattern(TriplePattern):
 
 
 def on_elements(
-    node: Node, scope: Scope, window: InWindow, event: tuple[int, int], graphs: Collection[Iri]
+    node: Node,
+    scope: Scope,
+    window: InWindow,
+    event: tuple[int, int],
+    graphs: Callable[[], Collection[Iri]],
 ) -> Node:
     """The pattern of an event on that window with its triple patterns matched on single elements.
 
     Before: ``Window(w, Join(Bgp(t1), Graph(g, Bgp(t2))))``; after the same over ``Bgp(t1 of ?element)`` and
     ``Bgp(t2 of ?element)``. Raises UnsupportedFeatureError for what cannot stand in an event.
 
-    GRAPH with a name is the element's graph where that is called so, and else the static graph among `graphs`: there is
-    then an alternative for each name that an element may have, and one for all others.
+    GRAPH with a name is the element's graph where that is called so, and else the static graph among those that
+    `graphs` gives, which is asked where there are such names: there is then an alternative for each name that an
+    element may have, and one for all others.
     """
     made = _Elements(event)
-    names = tuple(name for name in dict.fromkeys(_graph_names(node, scope)) if name in graphs)
+    names = tuple(name for name in dict.fromkeys(_graph_names(node, scope)) if name in graphs())
     other = made.node(node, scope, frozenset(names))
     for name in names:
         other = Filter(Not(made.is_called(name, window)), other)

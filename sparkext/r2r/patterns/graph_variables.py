@@ -38,6 +38,7 @@ from sparkext.language.nodes import Node, Variable
 from sparkext.language.support import expressions_of
 from sparkext.r2r.patterns.inner_patterns import exists_of, map_expressions
 from sparkext.r2r.patterns.local_names import rename, variables_of
+from sparkext.r2r.patterns.stage_rows import LiveRows
 from sparkext.rewriting.bound_variables import (
     certain_variables,
     holds_exists,
@@ -78,7 +79,7 @@ def _own_use(node: Node) -> GraphUse:
             return GraphUse.EVERY if node.patterns else GraphUse.NONE
         case Path():
             return GraphUse.EVERY
-        case Values() | Graph() | Window():
+        case Values() | LiveRows() | Graph() | Window():
             return GraphUse.NONE
         case Filter() | Extend() | ToMultiset():
             return graph_use(node.input)
@@ -179,7 +180,7 @@ def _joins_with(name: Variable, node: Node) -> bool:
 
 
 def bind_graph_variables(
-    node: Node, graphs: tuple[Iri, ...], is_named: Callable[[Iri], bool] | None = None
+    node: Node, graphs: Callable[[], tuple[Iri, ...]], is_named: Callable[[Iri], bool] | None = None
 ) -> Node:
     """The same pattern with GRAPH ?g spelt out where the column of its triples would not do (SPARQL 1.1, section 18.6).
 
@@ -189,7 +190,9 @@ def bind_graph_variables(
     Before: ``Graph(name, P)`` where no graph `is_named` so, if not given: none of `graphs`; after:
     ``Join(Graph(name, P), Values(no rows))``.
 
-    >>> print(bind_graph_variables(Graph(Variable("g"), Bgp(())), (Iri("http://e/1"),)).right.rows)
+    `graphs` gives the names of all graphs, and is asked where the pattern is another one with others.
+
+    >>> print(bind_graph_variables(Graph(Variable("g"), Bgp(())), lambda: (Iri("http://e/1"),)).right.rows)
     ((Iri(value='http://e/1'),),)
     """
     if isinstance(node, Window):
@@ -208,15 +211,16 @@ def bind_graph_variables(
     if isinstance(node.name, Iri):
         if any(isinstance(inner, Window) for inner in node.input.walk()):
             return node  # a window is a dataset of its own; triples beside it find nothing by themselves
-        found = node.name in graphs if is_named is None else is_named(node.name)
+        found = node.name in graphs() if is_named is None else is_named(node.name)
         return node if found else Join(node, Values((), ()))
     use = graph_use(node.input)
     if use is GraphUse.EVERY:
         return named_afterwards(node)
-    if use is GraphUse.NONE or not graphs:
-        return Join(node.input, _names(node.name, graphs))
+    names = graphs()
+    if use is GraphUse.NONE or not names:
+        return Join(node.input, _names(node.name, names))
     parts: list[Node] = [
-        Join(Graph(graph, node.input), _names(node.name, (graph,))) for graph in graphs
+        Join(Graph(graph, node.input), _names(node.name, (graph,))) for graph in names
     ]
     return reduce(Union, parts)
 

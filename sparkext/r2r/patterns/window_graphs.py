@@ -36,6 +36,7 @@ from sparkext.r2r.patterns.graph_variables import (
     unused,
 )
 from sparkext.r2r.patterns.inner_patterns import map_expressions, transform_everywhere
+from sparkext.r2r.patterns.stage_rows import LiveRows
 from static_data.terms import Iri
 
 
@@ -119,7 +120,7 @@ def _carrying(node: Node, graph: Variable, place: Position) -> Node:
             return Graph(graph, node)
         case Path():
             return Graph(graph, node)
-        case Bgp() | Values() | Graph() | Window():
+        case Bgp() | Values() | LiveRows() | Graph() | Window():
             return Join(node, _element_names(graph))
         case Join() | Union():
             return node.replace_children((carrying(node.left), carrying(node.right)))

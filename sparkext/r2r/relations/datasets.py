@@ -95,7 +95,7 @@ class Dataset:
 
     @property
     def named_graphs(self) -> tuple[Iri, ...]:
-        """The IRIs that GRAPH ?g ranges over."""
+        """The IRIs that GRAPH ?g ranges over; a query that has asked is touched by any change once there are others."""
         if self._explicit:
             return self._named_iris
         self._listed = self._iris()

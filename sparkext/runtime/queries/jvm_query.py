@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import IllegalArgumentException
 
 from sparkext.errors import LimitError
+from sparkext.r2r.clusters.cluster_choice import ClusterChoice
 from sparkext.runtime.answering import answers_file
 from sparkext.runtime.parts.call_counts import CallCounts
 from sparkext.runtime.queries.compiled_plans import CompiledPlans
+from sparkext.runtime.queries.delta_plans import DeltaPlans
 
 if TYPE_CHECKING:
     from sparkext.config import Settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+logger = logging.getLogger(__name__)
 
 
 def set_limits(jvm: Any, settings: Settings) -> None:
@@ -68,7 +74,42 @@ class JvmQuery:
         self._calls = calls
         self._number = int(jvm.number())
         self._expected: tuple[CompiledPlans, str, str] | None = None
+        self._pinned: dict[int, list[str]] = {}  # orders by the numbers of clusters
         calls.tell(jvm)
+
+    @property
+    def choices(self) -> tuple[ClusterChoice, ...]:
+        """The clusters that evaluations join, in the order in which they are numbered."""
+        delta = self.plans.delta
+        return (delta if isinstance(delta, DeltaPlans) else self.plans).choices
+
+    def pin(self, cluster: int, order: list[str] | None) -> None:
+        """Join a cluster in an order, whatever plans are to come; None: in the cheapest.
+
+        Raises IllegalArgumentException for no order of it.
+        """
+        known = self.choices[cluster].order
+        if order is None:
+            known.free()
+            self._pinned.pop(cluster, None)
+        else:
+            known.follow(order)
+            self._pinned[cluster] = order
+
+    def _pin_again(self) -> None:
+        """Have other plans join in the orders that were asked for; one that has no beginning there is forgotten."""
+        for cluster, order in list(self._pinned.items()):
+            known = self.choices[cluster].order if cluster < len(self.choices) else None
+            why = "its order is no data any more"
+            if known is not None:
+                try:
+                    known.follow(order)
+                    continue
+                except IllegalArgumentException as error:
+                    why = str(error)
+            del self._pinned[cluster]
+            name = self.jvm.name()
+            logger.warning("%s, cluster %d is pinned no more: %s", name, cluster, why)
 
     def replace(self, plans: CompiledPlans) -> None:
         """Run other plans: those before them are out of date."""
@@ -77,6 +118,7 @@ class JvmQuery:
         if plans.matches:
             self.jvm.setMatches(list(plans.matches))
         self._calls.tell(self.jvm)
+        self._pin_again()
 
     def evaluate(self, bounds: str) -> dict[str, Any]:
         """Evaluate, the windows moved to `bounds`; what comes back has "crowded" where other plans are needed first."""

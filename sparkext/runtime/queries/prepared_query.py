@@ -192,6 +192,8 @@ class PreparedQuery:
         self._jvm.setStars(self._patterns.stars)
         self._patterns.leave_merged(merged)
         self._jvm.setForm(self._form())
+        if plans.frames.makes_terms:
+            self._jvm.setMakesTerms()
 
     def _leave_stars(self) -> None:
         """Have patterns with one subject be joined from now on: it has several of their triples each, again and again.
@@ -272,22 +274,18 @@ class PreparedQuery:
             raise check.wrong("order", "a list of names, or None", order)
         check.whole("cluster", cluster)
         with self._parts.in_use():
-            choices = (self.delta or self._plans).choices
+            choices = self._running.choices
             if not 0 <= cluster < len(choices):
                 raise check.wrong("cluster", "the number of a join cluster", cluster)
             if isinstance(order, Sequence) and not order:
                 raise check.wrong("order", "a list of names, or None", order)
-            known = choices[cluster].order
-            if known is None:
+            if choices[cluster].order is None:
                 raise CqelsError(
                     f"{self.name}: cluster {cluster} joins nothing whose order is data"
                 )
-            if order is None:
-                known.free()
-                return
-            names = [check.text("order", name) for name in order]
+            names = None if order is None else [check.text("order", name) for name in order]
             try:
-                known.follow(names)
+                self._running.pin(cluster, names)
             except IllegalArgumentException as error:
                 raise CqelsError(f"{self.name}, cluster {cluster}: order: {error}") from error
 

@@ -44,6 +44,30 @@ def test_only_what_reads_a_changed_table_is_made_anew(engine: Engine) -> None:
     assert engine.parts.relations.made == made + 1  # the join of the two patterns
 
 
+@pytest.mark.parametrize(
+    ("pattern", "is_made_anew", "rows"),
+    [
+        ("WINDOW :w { ?p :at ?d }", False, 1),
+        ("WINDOW :w { ?p :at ?d } GRAPH :plan { ?d :in ?r }", False, 1),
+        ("WINDOW :w { ?p :at ?d } GRAPH ?g { ?d :in ?r }", False, 2),
+        ("WINDOW :w { ?p :at ?d } GRAPH ?g { SELECT DISTINCT ?d { ?d :in ?r } }", True, 2),
+    ],
+)
+def test_a_new_graph_concerns_what_reads_it_and_what_lists_graphs(
+    engine: Engine, pattern: str, is_made_anew: bool, rows: int
+) -> None:
+    engine.insert(triple("d1", "in", "r1"), f"{E}plan")
+    clause = f"PREFIX : <{E}> SELECT * FROM NAMED WINDOW :w ON <{E}seen> [NOW]"
+    watched = Watched(engine, f"{clause} {{ {pattern} }}")
+    assert len(watched.sight(1, triple("p1", "at", "d1"))) == 1
+    plans = watched.query.plans
+    engine.insert(triple("a", "on", "b"), f"{E}elsewhere")
+    assert len(watched.sight(2, triple("p1", "at", "d1"))) == 1
+    assert (watched.query.plans is not plans) == is_made_anew
+    engine.insert(triple("d1", "in", "r1"), f"{E}old_plan")
+    assert len(watched.sight(3, triple("p1", "at", "d1"))) == rows
+
+
 def test_a_replacement_by_the_same_changes_nothing(engine: Engine) -> None:
     engine.replace_graph(f"{E}plan", triple("door", "in", "hall") + "\n" + triple("a", "on", "b"))
     rooms = Watched(engine, ROOMS)

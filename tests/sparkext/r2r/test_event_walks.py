@@ -93,7 +93,7 @@ def test_graphs_around_and_inside_events() -> None:
     events = "EVENT ON :w { GRAPH ?g { ?x :p ?y } GRAPH ?h { VALUES ?z { 1 } } } AS A"
     found = pattern(events, "MATCH { A }")
     assert graph_use(found) is GraphUse.NONE
-    bound = match_in(bind_window_graphs(bind_graph_variables(found, (W,))))
+    bound = match_in(bind_window_graphs(bind_graph_variables(found, lambda: (W,))))
     assert [name.name for name in bound.variables] == ["g", "x", "y", "z", "h"]
     spelt_out = match_in(spell_out_windows(found, [W], strict=[W]))
     assert spelt_out.events[0].strict

@@ -111,9 +111,13 @@ def test_what_does_not_differ_stays_a_constant(engine: Engine) -> None:
         "WINDOW :w { ?p :at ?room } :ROOM :in+ ?other . ?other ^:in* ?room",
         "WINDOW :w { ?p :at ?room OPTIONAL { ?p :in+ ?q VALUES ?room { :ROOM } } }",
         "WINDOW :w { ?p :at ?room FILTER EXISTS { VALUES ?room { :ROOM } } }",
+        "WINDOW :w { GRAPH ?g { ?p :at ?room FILTER(?room != :ROOM) } }",
+        "WINDOW :w { GRAPH ?g { SELECT ?p ?room { ?p :at ?room FILTER(?room != :ROOM) } } }",
+        "WINDOW :w { GRAPH ?g { SELECT (COUNT(?q) AS ?p) { ?q :at ?r FILTER(?r != :ROOM) } } }",
+        "WINDOW :w { ?p :at ?room } GRAPH ?g { ?room :in ?in FILTER(?in != :ROOM) }",
     ],
 )
-def test_inline_data_and_ends_of_paths(
+def test_inline_data_ends_of_paths_and_graphs(
     engine: Engine, spark: SparkSession, tmp_path: Path, pattern: str
 ) -> None:
     from sparkext import Engine
@@ -127,12 +131,15 @@ def test_inline_data_and_ends_of_paths(
     found = []
     for one in (engine, apart):
         one.load_static(file, progress=False)
+        for graph in ("one", "two"):
+            one.insert(file.read_text(), f"{E}{graph}")
         for room in ("r1", "r2", "r3", "r4", "r5", "ann"):
             text = query(pattern.replace("ROOM", room), select="?p ?room")
             one.register_query(text, name=room)
         told = []
         for time, (person, room) in enumerate((("ann", "r1"), ("bob", "r4"), ("r3", "r5")), 1):
-            at(one, time, person, room)
+            one.push(S, triple(person, "at", room), time, f"{E}{person}-{time}")
+            one.advance_to(time)
             told.append([sorted(a.rows()) for q in one.queries.values() if (a := q.last_answers)])
         found.append(told)
     assert evaluated(engine) == ["r1", "template-1"]

@@ -102,6 +102,22 @@ def test_a_string_where_an_iri_must_stand_is_left_to_the_parser() -> None:
 
 
 @pytest.mark.parametrize(
+    "pattern",
+    [
+        "WINDOW NAME { ?p :at ?q }",
+        "WINDOW :w { ?p :at ?q } GRAPH NAME { ?p :is ?q }",
+        "WINDOW :w { ?p :at ?q FILTER EXISTS { GRAPH NAME { ?p :is ?q } } }",
+    ],
+)
+def test_names_of_windows_and_graphs_are_left_to_the_parser(pattern: str) -> None:
+    """:w and :v are windows, :u is none."""
+    shapes = TextShapes(parse_query)
+    for name in (":w", ":v", ":u"):
+        text = query(pattern.replace("NAME", name), "[RANGE 10] and [RANGE 10]", select="?p")
+        assert shapes.parameterised(text) is None, name
+
+
+@pytest.mark.parametrize(
     "head",
     [
         "PREFIX r: <http://e/r/>\nPREFIX s: <http://e/s/>\n# PREFIX s: <http://e/old/>\n",

@@ -244,6 +244,20 @@ def test_where_binds_stop() -> None:
     assert not top(f"GRAPH :g {{ {P} FILTER EXISTS {{ ?s :z ?p }} }} ?s :y ?y")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?p { VALUES ?x { UNCERTAIN } BIND(rspu:mean(?y) AS ?p) BIND(?x AS ?y) }",
+        "SELECT (rspu:mean(?y) AS ?p) (?x AS ?y) { VALUES ?x { UNCERTAIN } }",
+    ],
+)
+def test_a_bind_does_not_read_what_is_bound_after_it(spark: SparkSession, text: str) -> None:
+    text = PREFIXES + text.replace("UNCERTAIN", '"N(1, 1)"^^rspu:distribution')
+    with engine_with(spark) as engine:
+        (row,) = engine.select(text).answer().rows()
+    assert row[0] is None
+
+
 def test_an_optional_is_passed_on_the_way_to_a_join_alone() -> None:
     around = f"{{ {P} }} OPTIONAL {{ ?s :y ?y }}"
     assert not top(around)
