@@ -35,7 +35,7 @@ private[indexes] object IndexLayout {
   private final val Version = 1
   private final val Head = "index.bin"
 
-  def name(block: Int): String = f"block-$block%05d.bin"
+  def name(block: Int): String = "block-%05d.bin".formatLocal(java.util.Locale.ROOT, block)
 
   /** With more, places would leave less than a million slots to each. */
   private final val MostBlocks = 512
