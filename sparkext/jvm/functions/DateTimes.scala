@@ -59,7 +59,8 @@ private[cqels] object DateTimes {
 
   /** The value of a lexical form of a type, null when it is none. */
   def parse(kind: Int, lexical: String): Moment =
-    try (kind, lexical) match {
+    if (lexical.length > Bounds.MostWritten) null
+    else try (kind, lexical) match {
       case (0, DateTimeForm(y, m, d, hour, minute, second, zone)) => moment(kind, y, m, d, clock(hour, minute, second), zone)
       case (1, DateForm(y, m, d, zone)) => moment(kind, y, m, d, JBigDecimal.ZERO, zone)
       case (2, TimeForm(hour, minute, second, zone)) =>

@@ -28,7 +28,7 @@ private[cqels] object Durations {
     }
 
   /** The value of a lexical form of a type, null when it is none. */
-  def parse(kind: Int, lexical: String): Duration = lexical match {
+  def parse(kind: Int, lexical: String): Duration = if (lexical.length > Bounds.MostWritten) null else lexical match {
     case Form(sign, years, months, days, hours, minutes, seconds) =>
       val inMonths = years != null || months != null
       val inSeconds = Seq(days, hours, minutes, seconds).exists(_ != null)

@@ -21,7 +21,7 @@ private[cqels] object Numbers {
       val text = TermValues.text(room, id)
       val rank = rankOf(TermText.datatype(text))
       // Nobody computes with more digits than that; the longer the numbers, the longer it takes, without end.
-      if (rank == 0 || (rank < FloatRank && text.length > Bounds.MostDigits + 100) || illTyped(text)) 0 else rank
+      if (rank == 0 || (rank < FloatRank && text.length > Bounds.MostWritten) || illTyped(text)) 0 else rank
     }
 
   private val Xsd = "http://www.w3.org/2001/XMLSchema#"
@@ -186,6 +186,10 @@ private[cqels] object Bounds {
   final val MostText = 1 << 26
   /** Digits of an integer or a decimal that is computed with. */
   final val MostDigits = 10000
+  /** Characters of a number, a time or a duration that is computed with: digits and what stands beside them. */
+  final val MostWritten = MostDigits + 100
+  /** Characters of a distribution. */
+  final val MostDistribution = 1 << 20
   /** Quoted triples within one that TRIPLE makes. */
   final val MostTriples = 1000
 
