@@ -48,7 +48,7 @@ private[cqels] object DateTimes {
 
   private def ofText(text: String): Moment = {
     val kind = kinds.getOrElse(TermText.datatype(text), -1)
-    if (kind < 0) null else parse(kind, TermText.lexical(text).trim)
+    if (kind < 0) null else parse(kind, TermText.trimmed(TermText.lexical(text)))
   }
 
   private def inline(id: Long): Moment = {
