@@ -15,20 +15,37 @@ from sparkext.answers.term_parts import term
 from static_data.terms import XSD, XSD_STRING, Literal
 
 _INTEGERS = {
-    XSD + name
-    for name in (
-        *("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger"),
-        *("nonPositiveInteger", "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort"),
-        "unsignedByte",
+    XSD + name: range(least, end)
+    for name, least, end in (
+        ("integer", -(2**63), 2**63),
+        ("long", -(2**63), 2**63),
+        ("int", -(2**31), 2**31),
+        ("short", -(2**15), 2**15),
+        ("byte", -(2**7), 2**7),
+        ("nonNegativeInteger", 0, 2**63),
+        ("positiveInteger", 1, 2**63),
+        ("nonPositiveInteger", -(2**63), 1),
+        ("negativeInteger", -(2**63), 0),
+        ("unsignedLong", 0, 2**63),
+        ("unsignedInt", 0, 2**32),
+        ("unsignedShort", 0, 2**16),
+        ("unsignedByte", 0, 2**8),
     )
 }
+"""The values of each type, as far as a BIGINT has them."""
 _DECIMAL_DIGITS, _DECIMAL_SCALE = 38, 18
 _DECIMALS = Context(prec=_DECIMAL_DIGITS, traps=[InvalidOperation, Inexact])
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-# Python reads more: underscores, digits of other scripts, "infinity".
+# Python reads more: underscores, digits of other scripts, "infinity", other forms of ISO 8601.
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _DOUBLE = re.compile(_DECIMAL.pattern + r"(?:[eE][+-]?[0-9]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# No more digits of a second than a timestamp keeps.
+_MOMENT = re.compile(
+    _DATE.pattern + r"T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6}0*)?"
+    r"(?:Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
+)
 _FLOATS = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 
 
@@ -69,7 +86,7 @@ def _typed(datatype: str, lexicals: list[str]) -> pa.Array | None:
     if datatype == XSD_STRING.value:
         return pa.array(lexicals, pa.string())
     if datatype in _INTEGERS:
-        return pa.array([int(_checked(_INTEGER, text)) for text in lexicals], pa.int64())
+        return pa.array([_integer(text, _INTEGERS[datatype]) for text in lexicals], pa.int64())
     if datatype == XSD + "dateTime":
         return _moments(lexicals)
     if datatype not in _READERS:
@@ -84,6 +101,13 @@ def _checked(kind: re.Pattern[str], text: str) -> str:
     return text
 
 
+def _integer(text: str, values: range) -> int:
+    value = int(_checked(_INTEGER, text))
+    if value not in values:
+        raise ValueError(f"{value} is out of range")
+    return value
+
+
 def _float(text: str) -> float:
     return _FLOATS[text] if text in _FLOATS else float(_checked(_DOUBLE, text))
 
@@ -93,7 +117,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _moments(lexicals: list[str]) -> pa.Array | None:
-    times = [datetime.fromisoformat(text) for text in lexicals]
+    times = [datetime.fromisoformat(_checked(_MOMENT, text)) for text in lexicals]
     zoned = {time.tzinfo is not None for time in times}
     if zoned == {True}:
         return pa.array([time.astimezone(UTC) for time in times], pa.timestamp("us", tz="UTC"))
@@ -105,5 +129,5 @@ _READERS: dict[str, tuple[Callable[[str], Any], pa.DataType]] = {
     XSD + "decimal": (_decimal, pa.decimal128(_DECIMAL_DIGITS, _DECIMAL_SCALE)),
     XSD + "double": (_float, pa.float64()),
     XSD + "float": (_float, pa.float32()),
-    XSD + "date": (date.fromisoformat, pa.date32()),
+    XSD + "date": (lambda text: date.fromisoformat(_checked(_DATE, text)), pa.date32()),
 }

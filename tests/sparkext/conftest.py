@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +22,21 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
 
     with closing(Engine(spark)) as made:
         yield made
+
+
+@pytest.fixture
+def persian_digits(spark: SparkSession) -> Iterator[None]:
+    """Java's formats write numbers as where Persian is the language of the machine."""
+    jvm: Any = spark._jvm
+    locale = jvm.java.util.Locale
+    formats = locale.Category.FORMAT
+    before = locale.getDefault(formats)
+    locale.setDefault(formats, locale.forLanguageTag("fa-IR"))
+    try:
+        assert jvm.java.text.DecimalFormatSymbols.getInstance().getZeroDigit() != "0"
+        yield
+    finally:
+        locale.setDefault(formats, before)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@ package calls
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.cqels.terms.TermId
@@ -40,7 +40,7 @@ private[cqels] object TextNeeds {
   private def ofExpression(expression: Expression): Option[TextNeed] = expression match {
     case own: NeedsTexts => own.textNeed
     // What is not known to do without is taken to need texts.
-    case call: StaticInvoke if TermFunctions.isOwn(call) && !OfIds(call.functionName) =>
+    case call: StaticInvoke if TermFunctions.isOwn(call) && !OfIds(call.functionName) && !isAmongResources(call) =>
       val always = if (Comparisons(call.functionName)) comparesTexts(call) else Some(!OfValues(call.functionName))
       always.map(TextNeed(TermFunctions.nameOf(call), _))
     case _ => None
@@ -55,10 +55,20 @@ private[cqels] object TextNeeds {
   private val OfValues = Set("among", "effectiveBoolean", "isNumeric", "add", "subtract", "multiply", "divide", "negate", "plus",
     "sum", "average", "absolute", "round", "ceiling", "floor", "year", "month", "day", "hours", "minutes", "cast")
 
+  /** Whether all choices are IRIs or blank nodes, which nothing else is equal to. */
+  private def isAmongResources(call: StaticInvoke): Boolean =
+    call.functionName == "among" && call.arguments.last.collectLeaves().forall {
+      case TermParameter(holder) => isResource(TermId.kind(holder.id))
+      case Literal(id: Long, _) => isResource(TermId.kind(id))
+      case _ => false
+    }
+
+  private def isResource(kind: Int): Boolean = kind == TermId.Iri || kind == TermId.BlankNode
+
   /** Whether a comparison surely reads texts, by its constants; None where it surely does not. */
   private def comparesTexts(call: StaticInvoke): Option[Boolean] = {
     val constants = call.arguments.collect { case TermParameter(holder) => TermId.kind(holder.id) }
-    val resources = constants.exists(kind => kind == TermId.Iri || kind == TermId.BlankNode)
+    val resources = constants.exists(isResource)
     if (resources && call.functionName == "equal") None
     else Some(constants.exists(kind => kind == TermId.StringLiteral || kind == TermId.TypedLiteral))
   }

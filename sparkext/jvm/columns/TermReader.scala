@@ -3,7 +3,7 @@ package columns
 
 import java.math.{BigDecimal => JBigDecimal}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.time.{Instant, LocalDate, ZoneOffset}
+import java.time.{DateTimeException, Instant, LocalDate, ZoneOffset}
 
 import org.apache.spark.sql.cqels.memory.ByteSink
 import org.apache.spark.sql.cqels.rdf.{MalformedLine, NQuadsReader, NTriplesChars, SimpleLine}
@@ -24,10 +24,15 @@ private[cqels] final class TermReader(rdf12: Boolean, accepts: Boolean) {
    */
   def read(column: RowColumn, row: Int, role: Int, out: ByteSink): Byte = column match {
     case texts: TextColumn => readText(texts, row, role, out)
-    case other if role == Object =>
-      appendLiteral(other, row, out)
-      Term
-    case other => readSlowly(lexical(other, row), role, out)
+    case other =>
+      val text = try lexical(other, row) catch { case _: DateTimeException => null }
+      if (text == null) {
+        out.append(s"${Names(role)} out of range".getBytes(UTF_8))
+        Flawed
+      } else if (role == Object) {
+        appendLiteral(other, row, text, out)
+        Term
+      } else readSlowly(text, role, out)
   }
 
   private def readText(column: TextColumn, row: Int, role: Int, out: ByteSink): Byte = {
@@ -83,9 +88,9 @@ private[cqels] object TermReader {
     i == until
   }
 
-  private def appendLiteral(column: RowColumn, row: Int, out: ByteSink): Unit = {
+  private def appendLiteral(column: RowColumn, row: Int, text: String, out: ByteSink): Unit = {
     out.appendByte('"')
-    out.append(lexical(column, row).getBytes(UTF_8))
+    out.append(text.getBytes(UTF_8))
     out.appendAscii("\"^^<" + TermCodec.Xsd)
     out.appendAscii(column match {
       case _: LongColumn => "integer"
@@ -107,7 +112,7 @@ private[cqels] object TermReader {
     case truths: BooleanColumn => truths.value(row).toString
     case decimals: DecimalColumn => decimals.values(row).toPlainString
     case moments: TimestampColumn => ofMoment(moments, row)
-    case dates: DateColumn => LocalDate.ofEpochDay(dates.days(row)).toString
+    case dates: DateColumn => LocalDate.ofEpochDay(dates.days(row)).toString.stripPrefix("+")
     case coded: CodedColumn => lexical(coded.values, coded.code(row))
   }
 
@@ -124,7 +129,8 @@ private[cqels] object TermReader {
         if (plain.indexOf('.') < 0) plain + ".0" else plain
       } else {
         val mantissa = if (digits.length == 1) digits else s"${digits.charAt(0)}.${digits.substring(1)}"
-        f"${if (value < 0) "-" else ""}${mantissa}e${if (exponent < 0) "-" else "+"}${math.abs(exponent)}%02d"
+        val size = math.abs(exponent)
+        s"${if (value < 0) "-" else ""}${mantissa}e${if (exponent < 0) "-" else "+"}${if (size < 10) "0" else ""}$size"
       }
     }
 
@@ -134,7 +140,8 @@ private[cqels] object TermReader {
     val nanos = Math.floorMod(ticks, moments.perSecond) * (1000000000L / moments.perSecond)
     val local = Instant.ofEpochSecond(second, nanos).atOffset(ZoneOffset.UTC).toLocalDateTime
     val date = java.time.format.DateTimeFormatter.ISO_LOCAL_DATE_TIME
-    date.format(if (nanos == 0) local.withNano(0) else local) + (if (moments.zone == null) "" else "Z")
+    // Years of five digits have a sign in Java and none in XML Schema.
+    date.format(if (nanos == 0) local.withNano(0) else local).stripPrefix("+") + (if (moments.zone == null) "" else "Z")
   }
 
   /** A text in quotation marks, as Python shows it. */

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.cqels
 package distributions
 
+import org.apache.spark.sql.cqels.functions.Bounds
+
 /** The probability distribution of one real number: what an `rspu:distribution` literal stands for. Immutable.
  *
  *  A value is either one of finitely many points ([[PointDistribution]]) or has no point of positive probability.
@@ -65,9 +67,10 @@ object Distribution {
   /** Reads a literal's text: a family's name, short or long, and its parameters in brackets.
    *
    *  Returns null for what is none: an unknown name, a wrong number of parameters, a parameter that is no number or
-   *  outside of its range, sums more than `DistributionSum.MostLevels` deep.
+   *  outside of its range, sums more than `DistributionSum.MostLevels` deep, a text of more than `Bounds.MostDistribution`
+   *  characters.
    */
-  def parse(text: String): Distribution = if (tooDeep(text)) null else read(text)
+  def parse(text: String): Distribution = if (text.length > Bounds.MostDistribution || tooDeep(text)) null else read(text)
 
   private def tooDeep(text: String): Boolean = {
     var depth = 0

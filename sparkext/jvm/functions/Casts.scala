@@ -3,7 +3,7 @@ package functions
 
 import java.math.{BigDecimal => JBigDecimal, BigInteger}
 
-import org.apache.spark.sql.cqels.terms.TermCodec
+import org.apache.spark.sql.cqels.terms.{TermCodec, TermText}
 
 /** Casts by XPath's constructor functions (SPARQL 1.1, section 17.5); null is an error. */
 object Casts {
@@ -74,13 +74,13 @@ object Casts {
   private def text(room: Long, id: Long): String =
     if (TermCodec.isString(id)) {
       val lexical = TermValues.lexical(room, id)
-      if (lexical.length <= Bounds.MostDigits) lexical.trim else null
+      if (lexical.length <= Bounds.MostDigits) TermText.trimmed(lexical) else null
     } else null
 
   private def boolean(room: Long, id: Long): java.lang.Long = {
     val known = TermValues.truth(room, id)
     if (known != null) TermCodec.booleanId(known)
-    else if (Numbers.rank(room, id) > 0) { val d = Numbers.double(room, id); TermCodec.booleanId(d != 0 && !d.isNaN) }
+    else if (Numbers.rank(room, id) > 0) TermCodec.booleanId(Numbers.isTrue(room, id))
     else text(room, id) match {
       case "true" | "1" => TermCodec.booleanId(true)
       case "false" | "0" => TermCodec.booleanId(false)
@@ -115,7 +115,7 @@ object Casts {
     val written = text(room, id)
     val truth = TermValues.truth(room, id)
     if (written != null) {
-      if (Numbers.isForm(written, rank)) Numbers.floatingTerm(room, rounded(Numbers.parseDouble(written), rank), rank) else null
+      if (Numbers.isForm(written, rank)) Numbers.floatingTerm(room, Numbers.parseFloating(written, rank), rank) else null
     } else if (truth != null) Numbers.floatingTerm(room, if (truth) 1 else 0, rank)
     else if (Numbers.rank(room, id) == 0) null
     else Numbers.floatingTerm(room, rounded(Numbers.double(room, id), rank), rank)

@@ -68,8 +68,10 @@ object DateFunctions {
     if (m == null || m.kind > DateTimes.TimeOnly) null else m
   }
 
-  private[cqels] def durationTerm(room: Long, d: Duration): Long =
-    TermConstructors.literal(room, Durations.print(d), TermCodec.Xsd + Durations.Types(d.kind))
+  private[cqels] def durationTerm(room: Long, d: Duration): java.lang.Long = {
+    val text = Durations.print(d)
+    if (text == null) null else TermConstructors.literal(room, text, TermCodec.Xsd + Durations.Types(d.kind))
+  }
 
   private[cqels] def momentTerm(room: Long, kind: Int, m: Moment): Long =
     TermConstructors.literal(room, DateTimes.print(kind, m), TermCodec.Xsd + DateTimes.Types(kind))

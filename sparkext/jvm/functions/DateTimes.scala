@@ -48,7 +48,7 @@ private[cqels] object DateTimes {
 
   private def ofText(text: String): Moment = {
     val kind = kinds.getOrElse(TermText.datatype(text), -1)
-    if (kind < 0) null else parse(kind, TermText.lexical(text).trim)
+    if (kind < 0) null else parse(kind, TermText.trimmed(TermText.lexical(text)))
   }
 
   private def inline(id: Long): Moment = {
@@ -59,7 +59,8 @@ private[cqels] object DateTimes {
 
   /** The value of a lexical form of a type, null when it is none. */
   def parse(kind: Int, lexical: String): Moment =
-    try (kind, lexical) match {
+    if (lexical.length > Bounds.MostWritten) null
+    else try (kind, lexical) match {
       case (0, DateTimeForm(y, m, d, hour, minute, second, zone)) => moment(kind, y, m, d, clock(hour, minute, second), zone)
       case (1, DateForm(y, m, d, zone)) => moment(kind, y, m, d, JBigDecimal.ZERO, zone)
       case (2, TimeForm(hour, minute, second, zone)) =>
@@ -104,11 +105,11 @@ private[cqels] object DateTimes {
   /** The lexical form of a type that `parse` reads back: seconds without trailing zeros. */
   def print(kind: Int, moment: Moment): String = {
     val date = moment.date
-    val year = if (date.getYear < 0) "-%04d".format(-date.getYear) else "%04d".format(date.getYear)
-    val (month, day) = ("%02d".format(date.getMonthValue), "%02d".format(date.getDayOfMonth))
+    val year = (if (date.getYear < 0) "-" else "") + padded(math.abs(date.getYear), 4)
+    val (month, day) = (padded(date.getMonthValue, 2), padded(date.getDayOfMonth, 2))
     val total = moment.secondOfDay.intValue
     val fraction = moment.secondOfDay.subtract(JBigDecimal.valueOf(total)).stripTrailingZeros
-    val time = "%02d:%02d:%02d".format(total / 3600, total / 60 % 60, total % 60) +
+    val time = s"${padded(total / 3600, 2)}:${padded(total / 60 % 60, 2)}:${padded(total % 60, 2)}" +
       (if (fraction.signum == 0) "" else fraction.toPlainString.substring(1))
     val text = kind match {
       case 0 => s"$year-$month-${day}T$time"
@@ -125,5 +126,14 @@ private[cqels] object DateTimes {
 
   def zoneText(zone: Integer): String =
     if (zone == null) "" else if (zone == 0) "Z"
-    else "%s%02d:%02d".format(if (zone < 0) "-" else "+", math.abs(zone) / 60, math.abs(zone) % 60)
+    else {
+      val minutes = math.abs(zone.intValue)
+      s"${if (zone < 0) "-" else "+"}${padded(minutes / 60, 2)}:${padded(minutes % 60, 2)}"
+    }
+
+  // No format: that writes the digits of the machine's language.
+  private def padded(number: Int, digits: Int): String = {
+    val text = number.toString
+    if (text.length < digits) "0" * (digits - text.length) + text else text
+  }
 }

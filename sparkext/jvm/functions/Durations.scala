@@ -12,6 +12,8 @@ private[cqels] final class Duration(val kind: Int, val months: Long, val seconds
 private[cqels] object Durations {
   private val Form = ("(-)?P(?:([0-9]{1,9})Y)?(?:([0-9]{1,9})M)?(?:([0-9]{1,12})D)?" +
     "(?:T(?:([0-9]{1,12})H)?(?:([0-9]{1,12})M)?(?:([0-9]+(?:\\.[0-9]+)?)S)?)?").r
+  private final val MonthsEnd = 12 * 1000000000L
+  private val SecondsEnd = JBigDecimal.valueOf(86400 * 1000000000000L)
   private val MonthSeconds = JBigDecimal.valueOf(2629746) // of the mean year
 
   val Types: Array[String] = Array("duration", "yearMonthDuration", "dayTimeDuration")
@@ -24,11 +26,11 @@ private[cqels] object Durations {
     else {
       val text = TermValues.text(room, id)
       val kind = kinds.getOrElse(TermText.datatype(text), -1)
-      if (kind < 0) null else parse(kind, TermText.lexical(text).trim)
+      if (kind < 0) null else parse(kind, TermText.trimmed(TermText.lexical(text)))
     }
 
   /** The value of a lexical form of a type, null when it is none. */
-  def parse(kind: Int, lexical: String): Duration = lexical match {
+  def parse(kind: Int, lexical: String): Duration = if (lexical.length > Bounds.MostWritten) null else lexical match {
     case Form(sign, years, months, days, hours, minutes, seconds) =>
       val inMonths = years != null || months != null
       val inSeconds = Seq(days, hours, minutes, seconds).exists(_ != null)
@@ -57,8 +59,8 @@ private[cqels] object Durations {
   def order(a: Duration, b: Duration): Int = length(a).compareTo(length(b))
   private def length(d: Duration): JBigDecimal = d.seconds.add(MonthSeconds.multiply(JBigDecimal.valueOf(d.months)))
 
-  /** The canonical lexical form. */
-  def print(d: Duration): String = {
+  /** The canonical lexical form; null where it has more digits than `parse` reads. */
+  def print(d: Duration): String = if (isTooLong(d)) null else {
     val out = new StringBuilder
     if (d.months < 0 || d.seconds.signum < 0) out.append('-')
     out.append('P')
@@ -80,4 +82,7 @@ private[cqels] object Durations {
     if (months == 0 && all.signum == 0) out.append(if (d.kind == YearMonth) "0M" else "T0S")
     out.toString
   }
+
+  private def isTooLong(d: Duration): Boolean =
+    d.months <= -MonthsEnd || d.months >= MonthsEnd || d.seconds.abs.compareTo(SecondsEnd) >= 0 || !Bounds.fits(d.seconds)
 }

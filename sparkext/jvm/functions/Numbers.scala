@@ -21,7 +21,7 @@ private[cqels] object Numbers {
       val text = TermValues.text(room, id)
       val rank = rankOf(TermText.datatype(text))
       // Nobody computes with more digits than that; the longer the numbers, the longer it takes, without end.
-      if (rank == 0 || (rank < FloatRank && text.length > Bounds.MostDigits + 100) || illTyped(text)) 0 else rank
+      if (rank == 0 || (rank < FloatRank && text.length > Bounds.MostWritten) || illTyped(text)) 0 else rank
     }
 
   private val Xsd = "http://www.w3.org/2001/XMLSchema#"
@@ -42,7 +42,7 @@ private[cqels] object Numbers {
     val rank = rankOf(datatype)
     if (rank == 0) datatype == Xsd + "boolean" && boolean(text) == null
     else {
-      val lexical = TermText.lexical(text).trim
+      val lexical = TermText.trimmed(TermText.lexical(text))
       !isForm(lexical, rank) || (rank == IntegerRank && datatype != AnyInteger && lexical.length <= Bounds.MostDigits &&
         !Casts.holds(datatype.substring(Xsd.length), new BigInteger(lexical)))
     }
@@ -59,7 +59,7 @@ private[cqels] object Numbers {
   /** The value of a boolean that is not in its id ("1", "0"); null for other texts. */
   def boolean(text: String): java.lang.Boolean =
     if (TermText.datatype(text) != Xsd + "boolean") null
-    else TermText.lexical(text).trim match {
+    else TermText.trimmed(TermText.lexical(text)) match {
       case "true" | "1" => true
       case "false" | "0" => false
       case _ => null
@@ -69,8 +69,7 @@ private[cqels] object Numbers {
     if (TermCodec.isInline(id)) TermCodec.doubleValue(id)
     else {
       val text = TermValues.text(room, id)
-      val value = parseDouble(TermText.lexical(text).trim)
-      if (rankOf(TermText.datatype(text)) == FloatRank) value.toFloat.toDouble else value
+      parseFloating(TermText.trimmed(TermText.lexical(text)), rankOf(TermText.datatype(text)))
     }
 
   /** The value as float or double arithmetic takes it: every operand is promoted to the highest type among them. */
@@ -79,15 +78,21 @@ private[cqels] object Numbers {
     if (rank == FloatRank) value.toFloat.toDouble else value
   }
 
-  private[cqels] def parseDouble(lexical: String): Double = lexical match {
+  /** Whether a number is neither zero nor NaN; a decimal may be nearer to zero than doubles are. */
+  def isTrue(room: Long, id: Long): Boolean =
+    if (!TermCodec.isInline(id) && rank(room, id) == DecimalRank) decimal(room, id).signum != 0
+    else { val value = double(room, id); !(value == 0 || value.isNaN) }
+
+  /** The value of a lexical form, of the nearest float or, of other types, double: by way of a double a float would be rounded twice. */
+  private[cqels] def parseFloating(lexical: String, rank: Int): Double = lexical match {
     case "INF" | "+INF" => Double.PositiveInfinity
     case "-INF" => Double.NegativeInfinity
     case "NaN" => Double.NaN
-    case other => other.toDouble
+    case other => if (rank == FloatRank) other.toFloat.toDouble else other.toDouble
   }
 
   def decimal(room: Long, id: Long): JBigDecimal =
-    if (TermCodec.isInline(id)) TermCodec.decimalValue(id) else new JBigDecimal(TermValues.lexical(room, id).trim)
+    if (TermCodec.isInline(id)) TermCodec.decimalValue(id) else new JBigDecimal(TermText.trimmed(TermValues.lexical(room, id)))
 
   /** Compares numbers of any types by their exact values, NaN last: unlike `<`, which promotes to doubles, always transitive. */
   def compareExact(room: Long, a: Long, b: Long): Int = {
@@ -186,6 +191,10 @@ private[cqels] object Bounds {
   final val MostText = 1 << 26
   /** Digits of an integer or a decimal that is computed with. */
   final val MostDigits = 10000
+  /** Characters of a number, a time or a duration that is computed with: digits and what stands beside them. */
+  final val MostWritten = MostDigits + 100
+  /** Characters of a distribution. */
+  final val MostDistribution = 1 << 20
   /** Quoted triples within one that TRIPLE makes. */
   final val MostTriples = 1000
 

@@ -3,6 +3,7 @@ package functions
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Locale
+import java.util.concurrent.ThreadLocalRandom
 
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.cqels.terms.{TermCodec, TermText}
@@ -71,7 +72,7 @@ object StringFunctions {
 
   // -- two strings: the second has no language, or that of the first (section 17.4.3.1.2) ------------------------
 
-  def contains(room: Long, a: Long, b: Long): java.lang.Boolean = test(room, a, b)(_.contains(_))
+  def contains(room: Long, a: Long, b: Long): java.lang.Boolean = test(room, a, b)((s, t) => TextSearch.indexOf(s, t) >= 0)
   def startsWith(room: Long, a: Long, b: Long): java.lang.Boolean = test(room, a, b)(_.startsWith(_))
   def endsWith(room: Long, a: Long, b: Long): java.lang.Boolean = test(room, a, b)(_.endsWith(_))
 
@@ -93,7 +94,7 @@ object StringFunctions {
     val (s, t) = (of(room, a), of(room, b))
     if (!compatible(s, t)) null
     else {
-      val at = s.value.indexOf(t.value)
+      val at = TextSearch.indexOf(s.value, t.value)
       // What is not found gives the empty string without a language.
       if (at < 0) make(room, "", "") else make(room, part(s.value, t.value, at), s.tag)
     }
@@ -145,4 +146,50 @@ object StringFunctions {
   def direction(room: Long, id: Long): java.lang.Long =
     if (!TermValues.isLiteral(id)) null
     else make(room, if (TermCodec.isLanguageString(id)) TermText.direction(TermValues.text(room, id)) else "", "")
+}
+
+/** Where a text begins in another one, in no more time than both are long. */
+private object TextSearch {
+  /** So many characters are compared the plain way, which is the fastest for most texts. */
+  private final val MostCompared = 1L << 28
+  private final val Prime = (1L << 61) - 1
+  /** Nobody can know beforehand which texts have one hash. */
+  private val base = ThreadLocalRandom.current().nextLong(1L << 32, Prime)
+
+  def indexOf(s: String, t: String): Int =
+    if (t.length > s.length) -1
+    else if (s.length.toLong * t.length <= MostCompared) s.indexOf(t)
+    else byHashes(s, t)
+
+  /** Looks where the hash of what stands there is that of the text (Karp and Rabin 1987). */
+  private def byHashes(s: String, t: String): Int = {
+    val length = t.length
+    var wanted = 0L
+    var here = 0L
+    var ofFirst = 1L // what the first character of a stretch is multiplied by
+    var i = 0
+    while (i < length) {
+      wanted = add(multiply(wanted), t.charAt(i).toLong)
+      here = add(multiply(here), s.charAt(i).toLong)
+      if (i > 0) ofFirst = multiply(ofFirst)
+      i += 1
+    }
+    var at = 0
+    while (!(here == wanted && s.startsWith(t, at))) {
+      if (at + length == s.length) return -1
+      here = add(here, Prime - multiply(ofFirst, s.charAt(at).toLong))
+      here = add(multiply(here), s.charAt(at + length).toLong)
+      at += 1
+    }
+    at
+  }
+
+  private def add(a: Long, b: Long): Long = { val sum = a + b; if (sum >= Prime) sum - Prime else sum }
+  private def multiply(a: Long): Long = multiply(a, base)
+
+  // 2^61 is 1 there: what is above the lowest 61 bits is added to them.
+  private def multiply(a: Long, b: Long): Long = {
+    val low = a * b
+    add(low & Prime, (Math.multiplyHigh(a, b) << 3) | (low >>> 61))
+  }
 }

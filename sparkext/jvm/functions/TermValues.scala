@@ -204,7 +204,7 @@ object TermValues {
   /** Effective boolean value (section 17.2.2); null for what has none, in SPARQL 1.2 also language-tagged and ill-typed ones. */
   def effectiveBoolean(room: Long, id: Long): java.lang.Boolean =
     if (TermCodec.isBoolean(id)) TermCodec.booleanValue(id)
-    else if (Numbers.rank(room, id) > 0) { val d = Numbers.double(room, id); !(d == 0 || d.isNaN) }
+    else if (Numbers.rank(room, id) > 0) Numbers.isTrue(room, id)
     else if (TermCodec.isString(id)) lexical(room, id).nonEmpty
     else if (TermCodec.isLanguageString(id)) { if (readsRdf12(room)) null else lexical(room, id).nonEmpty }
     else if (TermId.kind(id) != TermId.TypedLiteral) null

@@ -38,7 +38,7 @@ private[indexes] object IndexLayout {
   private final val Version = 1
   private final val Head = "index.bin"
 
-  def name(block: Int): String = f"block-$block%05d.bin"
+  def name(block: Int): String = "block-%05d.bin".formatLocal(java.util.Locale.ROOT, block)
 
   /** Words of a block, at most: a file is mapped in one piece. */
   final val MostWords = Int.MaxValue / 8

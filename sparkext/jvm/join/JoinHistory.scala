@@ -90,5 +90,5 @@ private[join] object JoinHistory {
   }
 
   def number(value: Double): String =
-    if (value >= 100) f"${value}%,.0f" else if (value >= 1) f"$value%.1f" else f"$value%.3g"
+    (if (value >= 100) "%,.0f" else if (value >= 1) "%.1f" else "%.3g").formatLocal(java.util.Locale.ROOT, value)
 }

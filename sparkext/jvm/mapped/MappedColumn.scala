@@ -255,7 +255,7 @@ private[mapped] object Times {
     val fraction = Math.floorMod(ticks, perSecond)
     val moment = java.time.LocalDateTime.ofEpochSecond(seconds, 0, java.time.ZoneOffset.UTC)
     val date = moment.toLocalDate.toString.stripPrefix("+")
-    val clock = f"${moment.getHour}%02d:${moment.getMinute}%02d:${moment.getSecond}%02d"
+    val clock = "%02d:%02d:%02d".formatLocal(java.util.Locale.ROOT, moment.getHour, moment.getMinute, moment.getSecond)
     val digits = perSecond.toString.length - 1
     val rest =
       if (fraction == 0) ""

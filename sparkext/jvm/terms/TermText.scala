@@ -32,6 +32,17 @@ private[cqels] object TermText {
     else TermCodec.Xsd + "string"
   }
 
+  /** A lexical form without the white space around it that XML Schema takes away: Java's `trim` takes all control characters. */
+  def trimmed(lexical: String): String = {
+    var from = 0
+    var until = lexical.length
+    while (from < until && isSpace(lexical.charAt(from))) from += 1
+    while (from < until && isSpace(lexical.charAt(until - 1))) until -= 1
+    lexical.substring(from, until)
+  }
+
+  private def isSpace(c: Char): Boolean = c == ' ' || c == '\t' || c == '\n' || c == '\r'
+
   final val Rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
   def quote(lexical: String): String = {

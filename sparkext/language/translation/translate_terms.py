@@ -15,6 +15,8 @@ from sparkext.language.nodes import PatternTerm, Position, QuotedPattern, Variab
 from sparkext.language.translation.iris import Prologue, UndeclaredPrefixError
 from static_data.files.rdf_version import RdfVersion
 from static_data.terms import (
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
     RDF_TYPE,
     XSD_BOOLEAN,
     XSD_DECIMAL,
@@ -164,12 +166,16 @@ class TermTranslation:
             return RDF_TYPE
         token = tree.children[0] if isinstance(tree, Tree) else tree
         assert isinstance(token, Token)
-        if token.type == "IRIREF":
-            return Iri(self.prologue.resolve(self.iri_reference(token)))
         try:
-            return Iri(self.prologue.expand(token))
+            if token.type == "IRIREF":
+                value = self.prologue.resolve(self.iri_reference(token))
+            else:
+                value = self.prologue.expand(token)
         except UndeclaredPrefixError as error:
             fail(token, str(error))
+        if not value:
+            fail(token, "an empty IRI needs a BASE")
+        return Iri(value)
 
     def iri_reference(self, token: Token) -> str:
         """Return the text between the angle brackets, unescaped."""
@@ -202,7 +208,11 @@ class TermTranslation:
             if mark and direction not in ("ltr", "rtl"):
                 fail(qualifier, f"a base direction is ltr or rtl, not {direction}")
             return Literal(lexical, language=language, direction=direction or None)
-        return Literal(lexical, self.iri(qualifier))
+        datatype = self.iri(qualifier)
+        if datatype in (RDF_LANG_STRING, RDF_DIR_LANG_STRING):
+            name = datatype.value.partition("#")[2]
+            fail(qualifier, f"a literal of rdf:{name} is written with its language tag")
+        return Literal(lexical, datatype)
 
     def constant(self, tree: Tree[Token]) -> Iri | Literal:
         """Translate an IRI or a literal."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _ARITHMETIC = {"+": "cqels_add", "-": "cqels_subtract", "*": "cqels_multiply", "/": "cqels_divide"}
 _NOTHING = Constant(Literal(""))
+_FEW_CHOICES = 30
 
 
 class ExpressionCompiler:
@@ -236,13 +237,24 @@ class ExpressionCompiler:
 
     def _among(self, expression: In, columns: Mapping[Variable, Column]) -> Column:
         operand = self.term(expression.operand, columns)
-        if not isinstance(expression.operand, VariableReference | Constant):
-            # To be computed once, not once for each choice.
-            return self._call("cqels_in", operand, self._array(expression.choices, columns))
+        computed = not isinstance(expression.operand, VariableReference | Constant)
+        if computed or len(expression.choices) > _FEW_CHOICES:
+            # An operand is computed once, not once for each choice; thousands of comparisons nest too deep.
+            return self._call("cqels_in", operand, self._choices(expression.choices, columns))
         found = F.lit(False)
         for choice in expression.choices:
             found = found | self._compare("=", operand, self.term(choice, columns))
         return found
+
+    def _choices(
+        self, choices: tuple[Expression, ...], columns: Mapping[Variable, Column]
+    ) -> Column:
+        constants = [choice.term.n3() for choice in choices if isinstance(choice, Constant)]
+        if len(choices) <= _FEW_CHOICES or len(constants) < len(choices):
+            return self._array(choices, columns)
+        # Spark makes one value of them: thousands of terms by themselves are too long a method.
+        ids = F.array(*(F.lit(self._encode(text)) for text in constants))
+        return ids.cast("array<bigint>")
 
     def _compare(self, operator: str, left: Column, right: Column) -> Column:
         match operator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparkext.language.algebra import Path, Values
 from sparkext.language.casts import cast_of
-from sparkext.language.expressions import BuiltinCall, Expression, FunctionCall
+from sparkext.language.expressions import BuiltinCall, Expression, FunctionCall, In
 from sparkext.language.paths import (
     Alternative,
     Inverse,
@@ -17,6 +17,8 @@ from sparkext.language.paths import (
 
 # A constant argument of these is what they do: another one is another function.
 _BY_CONSTANT = {"REGEX", "REPLACE"}
+# Each constant in which instances differ is a column.
+_MOST_CHOICES = 100
 # Each row that has constants of instances is a relation of its own.
 _MOST_ROWS = 8
 
@@ -25,6 +27,8 @@ def is_what_it_does(expression: Expression) -> bool:
     """Whether constants in the expression are part of what a query asks."""
     if isinstance(expression, BuiltinCall):
         return expression.name in _BY_CONSTANT
+    if isinstance(expression, In):
+        return len(expression.choices) > _MOST_CHOICES
     return isinstance(expression, FunctionCall) and cast_of(expression) is None
 
 

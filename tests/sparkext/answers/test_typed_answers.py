@@ -32,6 +32,7 @@ def typed(*lexicals: str | None, datatype: str) -> pa.Array:
     [
         ("integer", ["1", "-2", None, "1"], "int64", [1, -2, None, 1]),
         ("unsignedByte", ["7"], "int64", [7]),
+        ("byte", ["-128", "127"], "int64", [-128, 127]),
         ("boolean", ["true", "0", "1"], "bool", [True, False, True]),
         ("decimal", ["1.50", "-3"], "decimal128(38, 18)", [Decimal("1.5"), Decimal(-3)]),
         ("double", ["1e3", "INF"], "double", [1000.0, float("inf")]),
@@ -41,6 +42,7 @@ def typed(*lexicals: str | None, datatype: str) -> pa.Array:
          [datetime(2026, 1, 31, 10, tzinfo=UTC), datetime(2026, 1, 31, 9, 0, 0, 500000, tzinfo=UTC)]),
         ("decimal", ["12345678901.5"], "decimal128(38, 18)", [Decimal("12345678901.5")]),
         ("dateTime", ["2026-01-31T10:00:00"], "timestamp[us]", [datetime(2026, 1, 31, 10)]),
+        ("dateTime", ["2026-01-31T10:00:00.1234560"], "timestamp[us]", [datetime(2026, 1, 31, 10, 0, 0, 123456)]),
     ],
 )  # fmt: skip
 def test_one_datatype_makes_a_typed_column(
@@ -62,6 +64,17 @@ def test_one_datatype_makes_a_typed_column(
         ("double", ["1.5", "infinity"]),
         ("boolean", ["yes"]),
         ("dateTime", ["2026-01-31T10:00:00", "2026-01-31T10:00:00Z"]),
+        ("dateTime", ["2026-01-31"]),
+        ("dateTime", ["2026-01-31 10:00:00"]),
+        ("dateTime", ["2026-01-31T10:00"]),
+        ("dateTime", ["2026-01-31T10:00:00.1234567"]),
+        ("dateTime", ["2026-01-31T10:00:00+15:00"]),
+        ("dateTime", ["20260131T100000Z"]),
+        ("date", ["20260131"]),
+        ("date", ["2026-W05-6"]),
+        ("byte", ["300"]),
+        ("unsignedInt", ["-1"]),
+        ("positiveInteger", ["1", "0"]),
         ("gYear", ["2026"]),
     ],
 )

@@ -89,6 +89,23 @@ def error(text: str) -> QuerySyntaxError:
             (),
         ),
         (
+            'SELECT * { ?s :p "a"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> }',
+            "a literal of rdf:langString is written with its language tag",
+            1,
+            23,
+            (),
+        ),
+        (
+            "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\n"
+            'SELECT * { VALUES ?x { "a"^^rdf:dirLangString } }',
+            "a literal of rdf:dirLangString is written with its language tag",
+            2,
+            29,
+            (),
+        ),
+        ("SELECT * { <> :p ?o }", "an empty IRI needs a BASE", 1, 12, ()),
+        ("PREFIX x: <> SELECT * { ?s x: ?o }", "an empty IRI needs a BASE", 1, 28, ()),
+        (
             "SELECT * { ?s :p <a b> }",
             "unexpected '<'",
             1,

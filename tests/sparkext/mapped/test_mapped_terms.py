@@ -209,6 +209,14 @@ def test_any_columns(
     held_to_plain_reading(taker, file, ArrowRows(table, read_mapping(file).of_source().source))
 
 
+@pytest.mark.usefixtures("persian_digits")
+def test_moments_have_the_same_digits_wherever_java_runs(taker: Taker, tmp_path: Path) -> None:
+    file = tmp_path / "everything.ttl"
+    file.write_text(_EVERYTHING, "utf-8")
+    table = pa.table({"s": ["a"], "v": pa.array([1_500_001], pa.timestamp("us"))})
+    held_to_plain_reading(taker, file, ArrowRows(table, read_mapping(file).of_source().source))
+
+
 _JSON = (
     NEW_PREFIXES
     + """

@@ -121,6 +121,13 @@ NUMBERS = {
     'IF("300"^^xsd:byte, 1, 2)': integer(2),
     '"18446744073709551615"^^xsd:unsignedLong + 1': integer(2**64),
     '"18446744073709551616"^^xsd:unsignedLong + 1': None,
+    # Just above what lies in the middle of two floats, which the nearest double is.
+    '"1.00000005960464477539062500001"^^xsd:float > 1': TRUE,
+    'xsd:float("1.00000005960464477539062500001") > 1': TRUE,
+    # XML Schema takes four characters for white space, and no other control characters.
+    'xsd:integer("\\t7\\n")': integer(7),
+    'isNumeric("\\u000b7"^^xsd:integer)': FALSE,
+    'xsd:integer("\\u000b7")': None,
 }
 
 _TIME = '"2011-01-10T14:45:13.815-05:00"^^xsd:dateTime'
@@ -145,6 +152,7 @@ DATES = {
     'YEAR("2011")': None,
     'YEAR("2011-13-10T14:45:13Z"^^xsd:dateTime)': None,
     'YEAR("2011-02-28"^^xsd:date)': integer(2011),
+    'YEAR("\\u000b2011-02-28"^^xsd:date)': None,
     'HOURS("2011-02-28"^^xsd:date)': None,
     "NOW() = NOW()": TRUE,
     "DATATYPE(NOW()) = xsd:dateTime": TRUE,
@@ -166,6 +174,12 @@ ARITHMETIC = {
     ),
     '"PT1H"^^xsd:dayTimeDuration * 1.5': typed("PT1H30M", "dayTimeDuration"),
     '"PT1H"^^xsd:dayTimeDuration / 0': None,
+    # What has more digits could not be read again.
+    '"P1D"^^xsd:dayTimeDuration * 999999999999': typed("P999999999999D", "dayTimeDuration"),
+    '"P1D"^^xsd:dayTimeDuration * 1000000000000': None,
+    '"P1D"^^xsd:dayTimeDuration * -1000000000000000': None,
+    '"P1Y"^^xsd:yearMonthDuration * -999999999': typed("-P999999999Y", "yearMonthDuration"),
+    '"P1Y"^^xsd:yearMonthDuration * 10000000000': None,
     '"PT1H"^^xsd:dayTimeDuration + "P1M"^^xsd:yearMonthDuration': None,
     f"{_NOON} + 1": None,
     f"{_NOON} + {_NOON}": None,
@@ -349,6 +363,7 @@ CASES = {
 _NO_XPATH = "the patterns are those of Rust"
 _NOT_CALLED_ERROR = "what could be equal is taken to differ"
 _NOT_THERE = "the cast is none of its functions"
+_NO_SPACE = "white space around a number is no part of it for XPath"
 _ANY_INTEGER = "all types derived from xsd:integer are that to it"
 DIFFERS = {
     'REGEX("hello world", "hello[ ]world", "x")': _NO_XPATH,
@@ -370,6 +385,7 @@ DIFFERS = {
     'xsd:byte("128")': _NOT_THERE,
     'xsd:byte("127")': _NOT_THERE,
     "xsd:nonNegativeInteger(-1)": _NOT_THERE,
-    'xsd:integer(" 7 ")': "white space around a number is no part of it for XPath",
+    'xsd:integer(" 7 ")': _NO_SPACE,
+    'xsd:integer("\\t7\\n")': _NO_SPACE,
     "xsd:string(1e7)": "XPath writes doubles from a million on with an exponent",
 }

@@ -105,6 +105,36 @@ def test_numbers_that_grow_without_end(engine: Engine) -> None:
     ]
 
 
+def test_seconds_with_digits_without_end(engine: Engine) -> None:
+    digits = "1" * 20_000
+    assert values(
+        engine,
+        f'SECONDS("2026-01-31T10:00:00.{digits}Z"^^xsd:dateTime)',
+        f'SECONDS("2026-01-31T10:00:00.{digits[:5000]}Z"^^xsd:dateTime)',
+        f'"PT0.{digits}S"^^xsd:dayTimeDuration * 2',
+        f'"PT0.{digits[:5000]}S"^^xsd:dayTimeDuration * 2',
+    ) == [
+        None,
+        f'"0.{digits[:5000]}"^^<{XSD}decimal>',
+        None,
+        f'"PT0.{"2" * 5000}S"^^<{XSD}dayTimeDuration>',
+    ]
+
+
+def test_long_texts_that_are_nearly_found_everywhere(engine: Engine) -> None:
+    beginning = "SUBSTR(?y, 1, 2000000)"  # of 4,194,304 characters
+    searches = (
+        f'CONTAINS(?y, CONCAT({beginning}, "b"))',
+        f'STRBEFORE(?y, CONCAT({beginning}, "b"))',
+        f'CONTAINS(CONCAT(?y, "b"), CONCAT({beginning}, "b"))',
+        f'STRLEN(STRBEFORE(CONCAT(?y, "bc"), CONCAT({beginning}, "b")))',
+        f'STRAFTER(CONCAT(?y, "bc"), CONCAT({beginning}, "b"))',
+    )
+    asked = ', "|", '.join(f"STR({search})" for search in searches)
+    found = repeated(engine, '"aaaaaaaa"', "CONCAT(?y, ?y)", 19, f"CONCAT({asked})")
+    assert found == '"false||true|2194304|c"'
+
+
 def test_triples_that_grow_without_end(engine: Engine) -> None:
     assert repeated(engine, ":a", "TRIPLE(?y, :p, ?y)", 25, "?y") is None
     made = repeated(engine, ":a", "TRIPLE(?y, :p, ?y)", 5, "?y")

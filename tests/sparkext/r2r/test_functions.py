@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pyoxigraph
 import pytest
 
 from sparkext.engine import Engine
-from tests.sparkext.r2r.function_cases import ARITHMETIC, CASES, DIFFERS, LANGUAGES, TRIPLES
+from tests.sparkext.r2r.function_cases import (
+    ARITHMETIC,
+    CASES,
+    CASTS,
+    DATES,
+    DIFFERS,
+    LANGUAGES,
+    TRIPLES,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,9 +37,13 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def found(engine: Engine) -> dict[str, str | None]:
+    return values_of(engine, CASES)
+
+
+def values_of(engine: Engine, expressions: Iterable[str]) -> dict[str, str | None]:
     """The value of each expression, a plan for many at once."""
     values: dict[str, str | None] = {}
-    texts = list(CASES)
+    texts = list(expressions)
     for some in (texts[first : first + 40] for first in range(0, len(texts), 40)):
         columns = " ".join(f"({text} AS ?v{place})" for place, text in enumerate(some))
         ((*row,),) = engine.select(f"{PROLOGUE} SELECT {columns} {{ {GIVEN} }}").answer().rows()
@@ -42,6 +54,12 @@ def found(engine: Engine) -> dict[str, str | None]:
 @pytest.mark.parametrize("expression", CASES)
 def test_value(found: dict[str, str | None], expression: str) -> None:
     assert found[expression] == CASES[expression]
+
+
+@pytest.mark.usefixtures("persian_digits")
+def test_values_have_the_same_digits_wherever_java_runs(engine: Engine) -> None:
+    wanted = {**DATES, **ARITHMETIC, **CASTS}
+    assert values_of(engine, wanted) == wanted
 
 
 @pytest.mark.parametrize("expression", sorted({*CASES} - OPEN))

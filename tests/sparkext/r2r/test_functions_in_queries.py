@@ -170,6 +170,26 @@ def test_aggregates(engine: Engine, aggregate: str, pattern: str, expected: str 
     assert answer(engine, f"SELECT ({aggregate} AS ?x) {{ {pattern} }}") == [(expected,)]
 
 
+def test_thousands_of_choices(engine: Engine) -> None:
+    many = ", ".join([*map(str, range(4000)), ":b"])
+    rows = answer(
+        engine,
+        f"SELECT ?x (?x IN ({many}, 'u'^^:unknown) AS ?y) (?x NOT IN ({many}) AS ?z) "
+        "{ VALUES ?x { 1 3999.0 'x' :b :c UNDEF } }",
+    )
+    yes, no = typed("true", "boolean"), typed("false", "boolean")
+    assert {x: truths for x, *truths in rows} == {
+        integer(1): [yes, no],
+        typed("3999.0", "decimal"): [yes, no],
+        '"x"': [None, yes],
+        f"<{E}b>": [yes, no],
+        f"<{E}c>": [no, yes],
+        None: [None, None],
+    }
+    found = answer(engine, f"SELECT ?v {{ ?s :n ?v FILTER(?v NOT IN ({many})) }}")
+    assert [v.startswith("_:") for (v,) in found if v is not None] == [True]
+
+
 def test_constants_of_patterns_that_are_none_are_errors_for_each_row(engine: Engine) -> None:
     assert answer(engine, "SELECT ?s { ?s :p ?v FILTER REGEX(?v, '(') }") == []
     assert len(answer(engine, "SELECT ?s { ?s :p ?v FILTER(COALESCE(REGEX(?v, '('), true)) }")) == 3

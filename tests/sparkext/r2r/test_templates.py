@@ -200,6 +200,15 @@ def test_inline_data_without_terms_stay() -> None:
     assert any(isinstance(node, Values) for node in made.query.pattern.walk())
 
 
+def test_a_long_list_of_choices_is_what_a_query_asks() -> None:
+    def asked(first: int, count: int) -> object:
+        choices = ", ".join(map(str, range(first, first + count)))
+        return skeleton(f"SELECT ?a {{ ?a :p ?b FILTER(?b IN ({choices})) }}").query
+
+    assert asked(0, 100) == asked(1, 100)
+    assert asked(0, 101) != asked(1, 101)
+
+
 @given(st.integers(0, 10**9))
 @settings(max_examples=400, deadline=None)
 def test_each_instance_has_its_own_solutions(seed: int) -> None:

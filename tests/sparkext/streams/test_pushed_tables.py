@@ -186,6 +186,12 @@ def test_numbers_are_what_pushed_numbers_are(
     assert numbers is not None or '"18446744073709551615"' in str(seen)
 
 
+@pytest.mark.usefixtures("persian_digits")
+def test_numbers_have_the_same_digits_wherever_java_runs(engine: Engine) -> None:
+    values = [1e20, 1e300, 1.5e-7, 21.5]
+    test_numbers_are_what_pushed_numbers_are(engine, pa.array(values), values)
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "literal"),
     [
@@ -197,6 +203,9 @@ def test_numbers_are_what_pushed_numbers_are(
             TIMES,
             '"2026-01-31T10:00:00.5Z"^^<xsd:dateTime>',
         ),
+        # The year 10000, which no value of Python has.
+        (253_402_300_800, pa.timestamp("s"), '"10000-01-01T00:00:00"^^<xsd:dateTime>'),
+        (2_932_897, pa.date32(), '"10000-01-01"^^<xsd:date>'),
     ],
 )
 def test_other_values_are_literals(engine: Engine, value: Any, kind: Any, literal: str) -> None:
@@ -212,6 +221,16 @@ def test_other_values_are_literals(engine: Engine, value: Any, kind: Any, litera
     engine.finish()
     text = literal.replace("xsd:", "http://www.w3.org/2001/XMLSchema#")
     assert seen == [(5, [(f"<{E}g>", f"<{E}a>", f"<{E}p>", text)])] or text in str(seen)
+
+
+def test_a_moment_beyond_all_years_is_set_aside(engine: Engine) -> None:
+    stream, _ = fresh(engine)
+    table = pa.table({"v": pa.array([1 << 60, 0], pa.timestamp("s"))})
+    report = stream.push_table(
+        table, subject=Iri(f"{E}a"), predicate=Iri(f"{E}p"), object="v", time=5
+    )
+    assert (report.accepted, report.malformed) == (1, 1)
+    assert list(stream.set_aside) == ["row 0: object out of range"]
 
 
 def rows(**more: Any) -> dict[str, Any]:

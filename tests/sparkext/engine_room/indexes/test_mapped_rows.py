@@ -42,6 +42,14 @@ def test_rows_in_files_are_those_of_the_table(live: LiveRoom, tmp_path: Path, bl
     assert len(list(tmp_path.glob("by=o/block-*.bin"))) == blocks
 
 
+@pytest.mark.usefixtures("persian_digits")
+def test_files_have_the_same_names_wherever_they_are_written(
+    live: LiveRoom, tmp_path: Path
+) -> None:
+    indexed(live, {(3, 4)}, tmp_path).make()
+    assert (tmp_path / "by=s" / "block-00000.bin").exists()
+
+
 @pytest.mark.parametrize("pairs", [set(), {(3, 4)}, {(n, n) for n in range(1, 300)}], ids=len)
 def test_tables_of_few_rows_and_of_unique_keys(
     live: LiveRoom, tmp_path: Path, pairs: set[Pair]

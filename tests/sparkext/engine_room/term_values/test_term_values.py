@@ -162,6 +162,13 @@ def test_effective_boolean_values(terms: Terms) -> None:
     assert dict(zip(expected, found, strict=True)) == expected
 
 
+def test_a_decimal_nearer_to_zero_than_doubles_is_true(terms: Terms) -> None:
+    zero, small = (typed(f"0.{'0' * 330}{digit}", "decimal") for digit in "01")
+    for value, truth in ((zero, FALSE), (small, TRUE)):
+        assert terms.test("cqels_effective_boolean($room, a)", value) is (truth == TRUE)
+        assert terms.term("cqels_cast_boolean($room, a)", value) == truth
+
+
 def test_tests_of_kinds(terms: Terms) -> None:
     rows = [(term,) for term in TERMS]
     kinds = {

@@ -15,6 +15,7 @@ OF_IDS = {
     "sameTerm": "cqels_boolean(a = b)",
     "equal to an IRI": "cqels_boolean(cqels_equal({room}, a, {iri}))",
     "an IRI equal": "cqels_boolean(cqels_equal({room}, {iri}, a))",
+    "in IRIs": "cqels_boolean(cqels_in({room}, a, array({iri}, {resource})))",
     "choose": "cqels_choose(a = b, a, b)",
     "count": "cqels_integer(count(a))",
 }
@@ -55,6 +56,7 @@ def written(live: LiveRoom, expression: str) -> str:
         room=f"{live.number}L",
         site=f"cqels_site({live.number}L, 1)",
         iri=constant(iri("i")),
+        resource=f"{live.id(iri('i'))}L",
         number=constant(f'"5"^^<{INTEGER}>'),
         string=constant('"s"'),
         typed=constant('"s"^^<http://e/t>'),

@@ -23,6 +23,11 @@ def jvm(spark: SparkSession) -> Jvm:
     return Jvm(spark)
 
 
+def test_a_literal_without_end_is_no_distribution(jvm: Jvm) -> None:
+    assert jvm.parse(f"E({', '.join(['1'] * 20_000)})").mean() == 1
+    assert jvm.parse(f"E({', '.join(['1'] * 400_000)})") is None
+
+
 @pytest.mark.parametrize("scale", [1e-200, 1e-13, 1.0, 1e12, 1e200])
 def test_quantiles_of_sums_of_all_scales(jvm: Jvm, scale: float) -> None:
     total = jvm.sums.add(jvm.parse(f"U(0, {scale})"), jvm.parse(f"U(0, {3 * scale})"))
