@@ -170,7 +170,7 @@ def test_answers_are_a_frame_that_can_be_written(
 ) -> None:
     stream = engine.register_stream(S)
     made = engine.register_query(query("WINDOW :w { ?x :p ?time }", select="?x ?time"))
-    frame = answers_stream(spark, made, tmp_path / "answers")
+    frame = answers_stream(spark, made, tmp_path / "the answers")
     stream.push(triple("a", "p", "b"), 1000)
     engine.finish()
     writing = (
