@@ -95,7 +95,7 @@ class AnswerFeed:
         def guarded(answers: Answers) -> None:
             try:
                 subscriber(answers)
-            except Exception:
+            except BaseException:  # its exit, too: the thread goes on, as others wait for it
                 self._note_failure(answers)
 
         flush = getattr(subscriber, "flush", None)

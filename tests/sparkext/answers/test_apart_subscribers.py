@@ -87,6 +87,24 @@ def test_one_may_leave_while_answers_wait(spark: SparkSession) -> None:
     engine.close()
 
 
+def test_one_that_exits_is_told_of_the_rest(spark: SparkSession) -> None:
+    engine = Engine(spark)
+    engine.register_stream(S)
+    told: list[int] = []
+
+    def exiting(answers: Answers) -> None:
+        told.append(answers.time)
+        sys.exit()
+
+    made = engine.register_query(TEXT)
+    made.subscribe(exiting, apart=True)
+    assert ended(lambda: evaluated_at_once(engine))
+    assert all(ended(ready) for ready in made.barriers())
+    assert told_all(told)
+    assert made.progress.subscriber_failures == COUNT
+    engine.close()
+
+
 def test_others_have_evaluations_wait(spark: SparkSession) -> None:
     with closing(Engine(spark)) as engine:
         engine.register_stream(S)
