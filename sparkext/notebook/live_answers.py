@@ -41,9 +41,10 @@ def live_answers(query: AnswerFeed, rows: int = 20) -> Any:
     waiting = f"{query.name}: no answers yet"
     widget = LiveAnswers(state={"caption": waiting, "columns": [], "rows": []})
     newest = _Newest(widget, rows)
-    if query.last_answers is not None:
-        newest.take(query.last_answers)
     leave = query.subscribe(newest.take)
+    last = query.last_answers  # after that: others may come meanwhile, which are newer
+    if last is not None:
+        newest.take(last)
 
     def stop() -> None:
         leave()

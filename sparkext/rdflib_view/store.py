@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from sparkext.runtime.parts.engine_parts import EngineParts
 
 _FIRST_ROWS, _MORE_ROWS = 32, 4096
+_MOST_NAMES = 1000  # each rdflib.Graph(store) has another one
+
+_Row = tuple[int, int, int, tuple[int, ...]]
+"""A triple as ids, and the graphs that it is in."""
 
 
 class EngineStore(Store):
@@ -88,10 +92,17 @@ class EngineStore(Store):
             try:
                 while block := list(islice(rows, size)):
                     size = _MORE_ROWS
-                    nodes = self._nodes.nodes({i for s, p, o, _ in block for i in (s, p, o)})
+                    failure: TypeError | None = None
+                    try:
+                        nodes = self._nodes_of(block)
+                    except TypeError as error:
+                        failure, block = error, self._before_odd(block)
+                        nodes = self._nodes_of(block)
                     begun = True
                     for s, p, o, places in block:
                         yield (nodes[s], nodes[p], nodes[o]), places
+                    if failure is not None:
+                        raise failure
                 return
             except MalformedTermError:
                 # Terms of triples that are gone may be gone, too.
@@ -100,9 +111,21 @@ class EngineStore(Store):
                 if begun:
                     raise CqelsError("the static data changed while they were iterated") from None
 
+    def _nodes_of(self, block: list[_Row]) -> dict[int, Any]:
+        return self._nodes.nodes({i for s, p, o, _ in block for i in (s, p, o)})
+
+    def _before_odd(self, block: list[_Row]) -> list[_Row]:
+        """The rows before the first one with a term that rdflib has no class for."""
+        for place, (s, p, o, _) in enumerate(block):
+            try:
+                self._nodes.nodes((s, p, o))
+            except TypeError:
+                return block[:place]
+        return block
+
     def _rows(
         self, graphs: list[int] | None, s: int | None, p: int | None, o: int | None
-    ) -> Iterator[tuple[int, int, int, tuple[int, ...]]]:
+    ) -> Iterator[_Row]:
         """Distinct triples as ids, with the graphs that they are in."""
         several: dict[tuple[int, int], tuple[int, ...]] = {}
         waiting: int | None = None
@@ -169,7 +192,7 @@ class EngineStore(Store):
 
     def _named(self, name: Any) -> list[int]:
         version = self._parts.store.version
-        if self._named_then[0] != version:
+        if self._named_then[0] != version or len(self._named_then[1]) > _MOST_NAMES:
             self._named_then = (version, {})
         known = self._named_then[1].get(name)
         if known is None:
@@ -268,6 +291,6 @@ class EngineStore(Store):
 
 def _of_predicate(
     predicate: int, rows: Mapping[tuple[int, int], tuple[int, ...]]
-) -> Iterator[tuple[int, int, int, tuple[int, ...]]]:
+) -> Iterator[_Row]:
     for (subject, value), places in rows.items():
         yield subject, predicate, value, places

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 from sparkext.answers.html_tables import folded, text_block
@@ -41,6 +42,7 @@ class AnswerFeed:
         self._spark = parts.spark
         self._parts = parts
         self._subscribers: tuple[Subscriber, ...] = ()
+        self._subscribing = RLock()  # whoever comes or goes, not whoever is told
         self._last: Answers | None = None
 
     @property
@@ -78,12 +80,14 @@ class AnswerFeed:
         check.flag("apart", apart)
         called = self._apart(subscriber) if apart else subscriber
         # Another tuple each time: it may be gone through meanwhile, at every evaluation of thousands of queries.
-        self._subscribers = (*self._subscribers, called)
+        with self._subscribing:
+            self._subscribers = (*self._subscribers, called)
         there = [called]
 
         def leave() -> None:
-            if there:
-                self._leave(there.pop())
+            with self._subscribing:
+                if there:
+                    self._leave(there.pop())
 
         return leave
 
@@ -91,7 +95,7 @@ class AnswerFeed:
         def guarded(answers: Answers) -> None:
             try:
                 subscriber(answers)
-            except Exception:
+            except BaseException:  # its exit, too: the thread goes on, as others wait for it
                 self._note_failure(answers)
 
         flush = getattr(subscriber, "flush", None)

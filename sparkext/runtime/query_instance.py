@@ -77,15 +77,17 @@ class QueryInstance(AnswerFeed):
 
     def subscribe(self, subscriber: Subscriber, apart: bool = False) -> Callable[[], None]:
         """Have `subscriber` called with the Answers of each evaluation; see `RegisteredQuery`."""
-        self._last = self.last_answers  # from now on what is told is kept
-        end = super().subscribe(subscriber, apart)
         # Without the engine's lock: an evaluation may hold it for a long time.
-        self.template.listen(self, True)
+        with self._subscribing:
+            self._last = self.last_answers  # from now on what is told is kept
+            end = super().subscribe(subscriber, apart)
+            self.template.listen(self, True)
 
         def ended() -> None:
-            end()
-            if not self._subscribers:
-                self.template.listen(self, False)
+            with self._subscribing:
+                end()
+                if not self._subscribers:
+                    self.template.listen(self, False)
 
         return ended
 

@@ -35,7 +35,7 @@ from sparkext.runtime.streams.stream import Stream
 from sparkext.runtime.streams.stream_mapping import ElementMapping, MappingOptions, element_mapping
 from sparkext.runtime.template_query import TemplateQuery
 from sparkext.runtime.templates import Templates
-from sparkext.s2r.watermark import StreamWatermark
+from sparkext.s2r.watermark import LateWatermark, StreamWatermark
 from static_data.files.on_error import OnError
 
 logger = logging.getLogger(__name__)
@@ -142,7 +142,7 @@ class Registrations:
 
     def _make_late_stream(self, iri: str, source: Stream) -> None:
         """A stream of the elements that come too late on another."""
-        made = self.streams[iri] = self._made(iri, StreamWatermark(), source.on_error)
+        made = self.streams[iri] = self._made(iri, LateWatermark(source.watermark), source.on_error)
         made.take_late_of(source)
         watch = self.evaluations.watch(source.iri)
 

@@ -218,10 +218,11 @@ class TemplateQuery(RegisteredQuery):
         """As there, to each instance whose answers differ; gives the shares of the instances."""
         if self._last is None or answers.time >= self._last.time:
             self._last, self._last_shares = answers, self._shares
-        before, now = _Parts(told.answers, told.parts), _Parts(answers, self._shares)
+        parts = told.parts or {}  # None where it was taken back, or is not known
+        before, now = _Parts(told.answers, parts), _Parts(answers, self._shares)
         for instance in self._told_again():
             number = instance.number
-            if told.retracted or number in told.parts or number in self._shares:
+            if told.retracted or number in parts or number in self._shares:
                 made = told.revised(before.of(instance), now.of(instance), number)
                 if made is not None:
                     instance.tell(made)

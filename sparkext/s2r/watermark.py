@@ -203,6 +203,24 @@ class CorrectingWatermark(StreamWatermark):
         super().restore(complete, final, on_time, late)
 
 
+class LateWatermark(StreamWatermark):
+    """The watermark of a stream of what comes too late on another one: it is idle where that one is.
+
+    >>> now = [0]
+    >>> source = StreamWatermark(idle_timeout=5, clock=lambda: now[0])
+    >>> late = LateWatermark(source); now[0] = 5; late.advance_to(10); late.idle
+    True
+    """
+
+    def __init__(self, source: StreamWatermark) -> None:
+        super().__init__(0, source.idle_timeout, source._clock)
+        self._source = source
+
+    @property
+    def idle(self) -> bool:
+        return not self.finished and self._source.idle
+
+
 def complete_up_to(watermarks: Iterable[StreamWatermark]) -> int:
     """The time up to which instants need wait for none of the streams.
 

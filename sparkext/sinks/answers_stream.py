@@ -28,9 +28,12 @@ def answers_stream(spark: SparkSession, query: RegisteredQuery, folder: str | Pa
     place = Path(
         check.path("folder", folder)
     ).absolute()  # Spark may have another working directory
-    query.subscribe(ParquetSink(place))
+    sink = ParquetSink(place)
     if query.query.form == "ASK":
         columns = ["boolean BOOLEAN"]
     else:
         columns = [f"`{'?time' if v == 'time' else v}` STRING" for v in query.variables]
-    return spark.readStream.schema(", ".join(["time TIMESTAMP", *columns])).parquet(place.as_uri())
+    reader = spark.readStream.schema(", ".join(["time TIMESTAMP", *columns]))
+    frame = reader.parquet(f"file://{place}")  # not as_uri: Spark would take %20 for the name
+    query.subscribe(sink)
+    return frame

@@ -149,6 +149,7 @@ final class ContinuousQuery(
   /** The same for who has the turn, by whichever thread. */
   private[queries] def evaluateHere(bounds: String, slices: Int): String = {
     val begun = System.nanoTime()
+    leaveDelta()
     moveWindows(bounds)
     val moved = System.nanoTime()
     if (stars.exists(_.crowded)) ContinuousQuery.Crowded
@@ -231,8 +232,19 @@ final class ContinuousQuery(
    *  window pattern how long its rows stay, "width,slide,start" one a line, slide 0 where each stays for the width.
    */
   def setDelta(plans: DeltaPlans, stays: String): Unit = turn {
-    if (delta == null) delta = new DeltaEvaluation(dictionary, visible)
+    if (delta == null) {
+      delta = new DeltaEvaluation(dictionary, visible)
+      delta.take(previous)
+      remember(new LongTable(visible))
+    }
     delta.replacePlans(plans, stays.split('\n').map(Stay.parse))
+  }
+
+  /** Has evaluations as a whole know what was told by delta: static data decide which of them there are. */
+  private def leaveDelta(): Unit = if (delta != null) {
+    remember(delta.holding)
+    delta.close()
+    delta = null
   }
 
   /** As `evaluate`, for ISTREAM, by the plans of `setDelta`; the instant is that to which the windows move. */

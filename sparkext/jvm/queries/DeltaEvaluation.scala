@@ -54,6 +54,18 @@ private[cqels] final class DeltaEvaluation(dictionary: Dictionary, visible: Int)
 
   def heldCount: Int = held.size
 
+  /** The answers that hold at the instant that was told last. */
+  def holding: LongTable = held.rows(visible)
+
+  /** Takes these answers to hold at the instant before: they were found otherwise, so that nobody knows until when. */
+  def take(rows: LongTable): Unit =
+    for (r <- 0 until rows.rowCount) {
+      val mapping = new Array[Long](width)
+      var c = 0
+      while (c < visible) { mapping(c) = rows(r, c); c += 1 }
+      held.hold(mapping, Long.MaxValue)
+    }
+
   /** Evaluates by other plans from now on; what they find anew is looked for among all that the windows hold. */
   def replacePlans(others: DeltaPlans, stays: Array[Stay]): Unit = {
     plans = others
@@ -156,6 +168,12 @@ private final class HeldAnswers(dictionary: Dictionary, expected: Int = 0) {
 
   def size: Int = all.size
   def contains(mapping: Array[Long]): Boolean = all.containsKey(new Held(mapping))
+
+  def rows(visible: Int): LongTable = {
+    val made = new LongTable(visible, all.size)
+    all.values.forEach(held => made.appendAll(held.ids, 0, 1))
+    made
+  }
 
   /** Notes that an answer holds until then, or for longer; whether it was not known to hold. */
   def hold(mapping: Array[Long], until: Long): Boolean = {

@@ -39,7 +39,7 @@ def revised(before: Answers, now: Answers, revision: int) -> RevisedAnswers | No
         return None
     old, new = before.rows(), now.rows()
     added, removed = _more(new, old), _more(old, new)
-    if not (added or removed):
+    if not (added or removed) and not (now.ordered and old != new):
         return None  # in another order, which means nothing where the query does not say it
     return RevisedAnswers(
         **_fields_of(now),

@@ -93,10 +93,18 @@ def _opened(path: str | Path, append: bool) -> AddedFile:
 _BEGINNING = re.compile(
     rb'\{"query": ("(?:[^"\\]|\\.)*"), "sequence": \d+, "time": "([^"]+)"(?:, "revision": (\d+))?'
 )
+_VARYING = re.compile(rb'(?<=^\{"query": ")(?:[^"\\]|\\.|\\\Z)*|(?<=", "sequence": )\d+')
+_CONSTANT = b'{"query": "", "sequence": , "time": "'
+
+
+def _is_cut_off(line: bytes) -> bool:
+    """Whether this may be a line of the sink of which the end is missing."""
+    begun = _VARYING.sub(b"", line)
+    return begun.startswith(_CONSTANT) or _CONSTANT.startswith(begun)
 
 
 def _stored_lines(path: Path) -> dict[str, Delivered]:
-    """What the lines of a file tell, by query; what follows the last end of a line is cut off.
+    """What the lines of a file tell, by query; one at its end that was cut off is taken away.
 
     Raises ArgumentError for a file that something else has written.
     """
@@ -107,7 +115,7 @@ def _stored_lines(path: Path) -> dict[str, Delivered]:
         whole = 0
         with path.open("rb+") as file:
             for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
+                if not line.endswith(b"\n") and _is_cut_off(line):
                     file.truncate(whole)
                     break
                 whole += len(line)

@@ -336,7 +336,8 @@ def _described(time: int, told: Told, named: Mapping[int, str]) -> dict[str, Any
     if told.stale and not told.retracted:
         parts = None
         if told.parts is not None:
-            parts = {named[number]: list(part) for number, part in told.parts.items()}
+            known = told.parts.items()  # of queries that have ended, too
+            parts = {named[number]: list(part) for number, part in known if number in named}
         table = told.answers.table
         made["rows"] = [table.num_rows, [column.to_pylist() for column in table.columns], parts]
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
 from typing import Any
 
 from sparkext.recorded_streams import StreamElement
@@ -22,7 +23,9 @@ class LateElements:
     def __init__(self, iri: str) -> None:
         self._iri = iri
         self._kept: deque[StreamElement] = deque(maxlen=KEPT)
-        self._subscribers: tuple[LateSubscriber, ...] = ()
+        # Each in a list of its own: one who comes twice may leave once.
+        self._subscribers: tuple[list[LateSubscriber], ...] = ()
+        self._subscribing = Lock()  # whoever comes or goes, not whoever is told
         self.goes_to: Callable[[Sequence[StreamElement]], object] | None = None  # a stream of them
 
     @property
@@ -32,10 +35,15 @@ class LateElements:
 
     def subscribe(self, subscriber: LateSubscriber) -> Callable[[], None]:
         """Have `subscriber` called with each; returns a function that ends this."""
-        self._subscribers = (*self._subscribers, subscriber)
+        there = [subscriber]
+        with self._subscribing:
+            self._subscribers = (*self._subscribers, there)
 
         def leave() -> None:
-            self._subscribers = tuple(s for s in self._subscribers if s is not subscriber)
+            with self._subscribing:
+                self._subscribers = tuple(
+                    other for other in self._subscribers if other is not there
+                )
 
         return leave
 
@@ -49,7 +57,7 @@ class LateElements:
         if elements and self.goes_to is not None:
             self.goes_to(elements)
         for element in elements:
-            for subscriber in self._subscribers:
+            for (subscriber,) in self._subscribers:
                 try:
                     subscriber(element)
                 except Exception:  # One subscriber's failure is not the stream's.

@@ -389,6 +389,7 @@ class PreparedQuery:
 
     def close(self) -> None:
         """Give back what the query holds."""
+        self._running.forget_expected()
         self._jvm.close()
         self._dataset.close()
         self._leave_versions()

@@ -156,15 +156,29 @@ class BatchFeed:
         self._stream = stream
         self._read = read
         self._source = ""
+        self.query: StreamingQuery | None = None
+        """What gives the batches, from `begin` on."""
+        self._last: Future[None] | None = None
         self._begun = Event()
         self._taking = RLock()
         self._ended = False
         self._thread = ThreadPoolExecutor(1, f"batches of {stream.iri}")
 
-    def begin(self, query_id: str) -> None:
-        """Let the first batch in; the id is kept in the checkpoint, and another one in another checkpoint."""
-        self._source = query_id
+    def begin(self, query: StreamingQuery) -> None:
+        """Let the first batch in; the query's id is kept in its checkpoint, and another one in another checkpoint."""
+        self.query, self._source = query, query.id
         self._begun.set()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the query gives no batch any more, and the last one is in."""
+        if self.query is None or self.query.isActive:
+            return False
+        return self._last is None or self._last.done()
+
+    def let_go(self) -> None:
+        """Let the thread of a feed that has ended go."""
+        self._thread.shutdown(wait=False)
 
     def end(self, waits: bool = True) -> None:
         """Let in no batch any more, and return when none is being taken in.
@@ -191,7 +205,7 @@ class BatchFeed:
         else:
             taking = self._read(self._source, number, batch)
         entry = Entry()
-        done = self._thread.submit(self._take, taking, entry, number)
+        done = self._last = self._thread.submit(self._take, taking, entry, number)
         self._await(done, entry, jvm)
         done.result()
 

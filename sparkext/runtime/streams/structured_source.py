@@ -140,11 +140,20 @@ def fed_by_batches(
     options = {} if checkpoint is None else {"checkpointLocation": checkpoint}
     feed = BatchFeed(stream, read)
     drop_unfinished(frame.sparkSession, checkpoint)
+    _forget_ended(stream)
     query = frame.writeStream.foreachBatch(feed).options(**options).start()
     stream.feeds.append(feed)
     stream.sources.append(query)
-    feed.begin(query.id)
+    feed.begin(query)
     return query
+
+
+def _forget_ended(stream: Batched) -> None:
+    """Let go of feeds that have ended, with their queries: sources may come and go as long as the stream lives."""
+    for ended in [feed for feed in stream.feeds if feed.has_ended]:
+        ended.let_go()
+        stream.feeds[:] = [feed for feed in stream.feeds if feed is not ended]
+        stream.sources[:] = [query for query in stream.sources if query is not ended.query]
 
 
 def drop_unfinished(spark: SparkSession, checkpoint: str | None) -> None:

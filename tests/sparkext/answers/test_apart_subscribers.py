@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -86,6 +87,24 @@ def test_one_may_leave_while_answers_wait(spark: SparkSession) -> None:
     engine.close()
 
 
+def test_one_that_exits_is_told_of_the_rest(spark: SparkSession) -> None:
+    engine = Engine(spark)
+    engine.register_stream(S)
+    told: list[int] = []
+
+    def exiting(answers: Answers) -> None:
+        told.append(answers.time)
+        sys.exit()
+
+    made = engine.register_query(TEXT)
+    made.subscribe(exiting, apart=True)
+    assert ended(lambda: evaluated_at_once(engine))
+    assert all(ended(ready) for ready in made.barriers())
+    assert told_all(told)
+    assert made.progress.subscriber_failures == COUNT
+    engine.close()
+
+
 def test_others_have_evaluations_wait(spark: SparkSession) -> None:
     with closing(Engine(spark)) as engine:
         engine.register_stream(S)
@@ -107,3 +126,42 @@ def test_others_have_evaluations_wait(spark: SparkSession) -> None:
         evaluated_at_once(engine)
         assert told_all(told)
         assert most <= BOUND + 2  # that it is told of, and that which waits for room
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["answers", "late elements"])
+def test_those_who_leave_at_the_same_time_are_all_gone(engine: Engine, late: bool) -> None:
+    stream = engine.register_stream(S)
+    made = engine.register_query(TEXT)
+    subscribe: Any = stream.subscribe_late if late else made.subscribe
+    told: list[int] = []
+    leaving = [subscribe(lambda _, number=number: told.append(number)) for number in range(1000)]
+
+    def leave(which: int) -> None:
+        for one in leaving[which::4]:
+            one()
+
+    threads = [threading.Thread(target=leave, args=(which,)) for which in range(4)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    for instant in (1, 2, 1):
+        stream.push(triple("x", "at", "room"), instant)
+    assert (made.progress.evaluations, stream.late_count, told) == (1, 1, [])
+
+
+def test_who_came_twice_for_late_elements_leaves_once(engine: Engine) -> None:
+    stream = engine.register_stream(S)
+    told: list[object] = []
+    note = told.append
+    leave, again = stream.subscribe_late(note), stream.subscribe_late(note)
+    stream.push(triple("x", "at", "room"), 2)
+    for end, count in ((leave, 1), (leave, 2), (again, 2)):
+        end()
+        stream.push(triple("x", "at", "room"), 1)
+        assert len(told) == count

@@ -100,7 +100,7 @@ class Heard:
                 now = Counter(told.rows())
                 if was + added != now + removed or was - now != removed:
                     self.wrong.append(f"{told.time}: {was} and {added} less {removed} is not {now}")
-                if before is not None and not (added or removed or told.retracted):
+                if before is not None and not (added or removed or told.retracted or told.ordered):
                     self.wrong.append(f"{told.time}: a revision of nothing")
             if told.retracted:
                 self.retracted += 1

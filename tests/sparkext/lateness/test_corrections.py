@@ -124,6 +124,52 @@ def test_an_instant_that_is_none_any_more_is_retracted(engine: Engine) -> None:
     assert told(heard) == [(13, 0, ["another", "b"]), (14, 1, []), (16, 2, ["c", "d"])]
 
 
+def test_instances_are_told_of_an_instant_that_is_one_again(engine: Engine) -> None:
+    correcting(engine)
+    rooms = [
+        listen(engine, query(f"WINDOW :w {{ ?x :at :r{n} }}", "[ELEMENTS 2 STEP 2]", "?x"), f"q{n}")
+        for n in range(3)
+    ]
+    assert len(engine._registered.evaluated) == 2  # the first is evaluated by itself
+    stream = engine.stream(S)
+    for who, time in (("a", 10), ("b", 12), ("c", 14), ("d", 16), ("e", 17), ("late", 11)):
+        stream.push(triple(who, "at", "r2"), time=time)
+    assert [told(heard)[-2:] for heard in rooms] == [
+        [(14, 0, []), (16, 1, [])],
+        [(14, 0, []), (16, 1, [])],
+        [(14, 0, ["b", "c"]), (16, 1, [])],
+    ]
+    stream.push(triple("another", "at", "r2"), time=13)
+    assert [told(heard) for heard in rooms] == [
+        [(13, 0, []), (14, 1, []), (16, 2, [])],
+        [(13, 0, []), (14, 1, []), (16, 2, [])],
+        [(13, 0, ["another", "b"]), (14, 1, []), (16, 2, ["c", "d"])],
+    ]
+
+
+def test_the_same_rows_in_another_order_are_told_where_the_query_orders_them(
+    engine: Engine,
+) -> None:
+    correcting(engine)
+    text = query(AT, "[RANGE 10]", "?y") + " GROUP BY ?y"
+    ordered = listen(engine, f"{text} ORDER BY DESC(COUNT(?x))", "ordered")
+    others = listen(engine, text, "others")
+    stream = engine.stream(S)
+    for who, room, time in (("a", "r1", 10), ("b", "r1", 11), ("c", "r2", 12), ("d", "r2", 20)):
+        stream.push(triple(who, "at", room), time=time)
+    assert [(a.time, [row["y"] for row in a]) for a in ordered[-1:]] == [
+        (12, [f"<{E}r1>", f"<{E}r2>"])
+    ]
+    ordered.clear()
+    others.clear()
+    stream.push(f"{triple('e', 'at', 'r2')}\n{triple('f', 'at', 'r2')}", time=12)
+    assert [(a.time, a.revision, [row["y"] for row in a]) for a in ordered] == [
+        (12, 1, [f"<{E}r2>", f"<{E}r1>"])
+    ]
+    assert ordered[0].added.num_rows == ordered[0].removed.num_rows == 0  # type: ignore[attr-defined]
+    assert not others
+
+
 def test_later_than_allowed_for_is_counted_and_told_apart(engine: Engine) -> None:
     correcting(engine, lateness=4)
     heard = listen(engine, query(AT, "[RANGE 5]", "?x"))

@@ -66,6 +66,18 @@ def test_a_silent_stream_that_corrects_comes_back(engine: Engine) -> None:
     assert len(heard) == 2
 
 
+def test_a_late_stream_falls_silent_with_the_stream_that_it_is_of(engine: Engine) -> None:
+    stream = engine.register_stream(S)
+    silent = engine.register_stream("http://e/silent", idle_timeout=30, late_stream=T)
+    heard = listen(engine, BOTH)
+    silent.push(triple("a", "at", "room"), time=10)
+    assert silent.push(triple("late", "near", "room"), time=5).late == 1
+    for moment in (20, 30):
+        stream.push(triple("b", "at", "room"), time=moment)
+    assert awaited(lambda: bool(heard) and heard[-1].time == 20)
+    assert engine.stream(T).accepted_count == 1
+
+
 def test_what_brings_no_element_is_no_sign_of_life(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from sparkext.errors import EvaluationError
 from tests.sparkext.listening import E, S, T, listen, query, triple
 
 if TYPE_CHECKING:
@@ -97,6 +100,29 @@ def test_a_stream_may_be_registered_otherwise_after_a_restart(
                 stream.push(triple(f"x{moment}", "at", "room"), time=moment)
             at = [(a.time, len(a)) for a in heard]
             assert at[-2:] == [(time, 1), (time + 2, 1)], late
+
+
+def test_what_was_told_to_an_instance_that_has_ended_is_left_out(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The rows of an instant whose correction failed are in the commit, with whose they are."""
+    from sparkext import Engine
+
+    with closing(Engine(spark, checkpoint=str(tmp_path / "checkpoint"))) as engine:
+        stream = engine.register_stream(S, allowed_lateness=10, late="correct")
+        for n in range(3):
+            text = query(f"WINDOW :w {{ ?x :at :r{n} }}", "[RANGE 5]", "?x")
+            engine.register_query(text, name=f"q{n}")
+        assert len(engine._registered.evaluated) == 2  # the first is evaluated by itself
+        for time, room in ((10, "r1"), (11, "r2"), (12, "r2")):
+            stream.push(triple(f"x{time}", "at", room), time=time)
+        folder = Path(engine.room.scratch)
+        away = folder.rename(folder.with_name(f"{folder.name}-away"))
+        with pytest.raises(EvaluationError, match="NoSuchFile"):
+            stream.push(triple("late", "at", "r2"), time=9)
+        away.rename(folder)
+        engine.stop_query("q1")
+        engine.commit()
 
 
 def names(table: object) -> list[str]:

@@ -86,6 +86,30 @@ def test_live_answers_stay_at_the_newest_instant_when_one_before_it_is_corrected
     assert widget.state["rows"] == [[["a", f"<{E}a>"], ["15", '"15"']]]
 
 
+def test_answers_that_come_while_live_answers_begin_are_shown(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("anywidget")
+    query: Any = engine.register_query(TEXT)
+    push(engine, "first", time=5)
+    engine.advance_to(10)
+
+    times: list[int] = []
+
+    def last_answers(of: Any) -> Any:
+        """What comes next is told before this is given."""
+        last = of._last
+        times.append(15 + 10 * len(times))
+        push(engine, str(times[-1]), time=times[-1])
+        engine.advance_to(times[-1] + 5)
+        return last
+
+    monkeypatch.setattr(type(query), "last_answers", property(last_answers))
+    widget = live_answers(query)
+    widget.stop()
+    assert widget.state["rows"] == [[["a", f"<{E}a>"], [str(times[-1]), f'"{times[-1]}"']]]
+
+
 def test_odd_arguments(engine: Engine) -> None:
     query: Any = engine.register_query(TEXT)
     for arguments in ((None,), ("q",), (query, 0), (query, "many"), (query, None)):

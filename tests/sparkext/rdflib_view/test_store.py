@@ -17,6 +17,7 @@ from rdflib.compare import isomorphic
 
 from sparkext import Engine
 from sparkext.errors import ArgumentError, ClosedEngineError, ReadOnlyStoreError
+from sparkext.rdflib_view import store as viewed
 from static_data.storage import stored_tables
 from static_data.triple_lookups import TripleLookups
 from tests.sparkext.rdflib_view.graphs import (
@@ -253,6 +254,31 @@ def test_what_rdflib_has_no_class_for(engine: Engine) -> None:
         list(graph.objects(EX.a, EX.p))
     with pytest.raises(TypeError, match="base directions"):
         list(graph.objects(EX.a, EX.q))
+
+
+def test_what_rdflib_has_a_class_for_comes_before_what_it_has_none_for(engine: Engine) -> None:
+    for graph, sound, odd in (("g", "p", "q"), ("h", "q", "p")):  # whichever predicate comes first
+        lines = [f"<{E}a> <{E}{sound}> <{E}b{n}> ." for n in range(5)]
+        lines.append(f"<{E}a> <{E}{odd}> << <{E}a> <{E}p> <{E}b> >> .")
+        engine.insert("\n".join(lines), graph=E + graph)
+    store = engine.rdflib_store()
+    found: list[Any] = []
+    for graph in ("g", "h"):
+        with pytest.raises(TypeError, match="quoted triples"):
+            found.extend(rdflib.Graph(store, EX[graph]))
+    assert len(found) == 5
+
+
+def test_names_of_graphs_that_are_gone_are_forgotten(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewed, "_MOST_NAMES", 5)
+    engine.insert((EX.a, EX.p, EX.b))
+    store = engine.rdflib_store()
+    for number in range(20):
+        assert list(rdflib.Graph(store)) == [(EX.a, EX.p, EX.b)]
+        assert not list(rdflib.Graph(store, EX[f"unknown{number}"]))
+    assert len(store._named_then[1]) <= 6
 
 
 def test_odd_nodes_are_just_not_there(engine: Engine) -> None:

@@ -13,6 +13,7 @@ import pytest
 from sparkext.errors import CheckError
 from sparkext.oracle import Answer, ContinuousEvaluation, StaticGraphs
 from sparkext.oracle.verdict import compare_instants
+from sparkext.r2r import query_plans
 from tests.sparkext.random_answers import Case, Worlds, answered, in_columns_of
 from tests.sparkext.random_continuous import Dialect
 from tests.sparkext.random_monotone import monotone_query
@@ -229,6 +230,34 @@ def test_static_data_that_change_are_asked_anew(spark: SparkSession) -> None:
             [],
             ["ann north", "joe north", "zoe south"],
         ]
+
+
+def test_what_was_told_is_known_where_static_graphs_change_how_answers_are_found(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = "GRAPH ?g { WINDOW :w { ?a :at ?room } OPTIONAL { ?room :in ?b } }"  # a plan a graph
+    steps = (
+        (1, 10, "ann", True),
+        (1, 12, "eve", False),
+        (32, 14, "joe", True),
+        (1, 16, "zoe", False),
+    )
+    with engine_with(spark, semantics="cqels") as engine:
+        query: RegisteredQuery | None = None
+        for most, time, who, by_delta in steps:
+            monkeypatch.setattr(query_plans, "_MOST_DELTA_PLANS", most)
+            engine.insert(f"<{E}hall> <{E}in> <{E}north> .", graph=f"{E}g{time}")
+            if query is None:
+                query, collected = registered(engine, text_of(where, "SELECT ?a"))
+            at(engine, "s", time, (who, "hall"))
+            engine.advance_to(time)
+            assert (query.delta is not None) == by_delta
+        at(engine, "s", 41, ("ann", "hall"))  # she was there at 10, and so at 16
+        at(engine, "s", 72, ("ann", "hall"))
+        at(engine, "s", 103, ("eve", "hall"))
+        engine.finish()
+    told = [names(answers) for answers in collected]
+    assert told == [["ann"], ["eve"], ["joe"], ["zoe"], [], [], ["eve"]]
 
 
 def test_a_pattern_without_variables_is_waited_for_like_others(spark: SparkSession) -> None:

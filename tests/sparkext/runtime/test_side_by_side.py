@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -118,6 +119,20 @@ def test_what_a_subscriber_changes_is_seen_by_those_behind(engine: Engine) -> No
     engine.finish()
     assert EXPECTED.setdefault("changed", names) == names  # type: ignore[arg-type, comparison-overlap]
     assert any("late0" in name for row in names for name in row)
+
+
+def test_nothing_is_left_of_one_that_ends_before_its_turn(engine: Engine) -> None:
+    seen = asked(engine)
+    first = engine.register_query(text("one"))
+    second = engine.register_query(text("two"))
+    told: list[int] = []
+    first.subscribe(lambda answers: second.stop())
+    second.subscribe(lambda answers: told.append(answers.time))
+    for time in (1, 2):
+        engine.push(f"{E}s", triples(time), time * 1000)
+    assert not second.active and not told
+    assert bool(seen) == (engine.parts.threads > 1)
+    assert not list(Path(engine.room.scratch).glob("answers-*"))
 
 
 def test_one_that_fails_fails_alone(engine: Engine) -> None:

@@ -110,11 +110,49 @@ def test_a_file_of_something_else_is_not_added_to(tmp_path: Path) -> None:
         sink(select(1000))
     with pytest.raises(ArgumentError, match=r"a.jsonl:1: is no line of this sink"):
         JsonLinesSink(file, append=True)
+    for said in ('{"query": "{ rooms }"}', '{"query": "q", "sequence": "a"', '{"time": "20', "a"):
+        file.write_text(said)  # without the end of a line
+        with pytest.raises(ArgumentError, match=r"a.jsonl:1: is no line of this sink"):
+            JsonLinesSink(file, append=True)
+        assert file.read_text() == said
     recorded = tmp_path / "a.nq"
-    recorded.write_text("<http://e/s> <http://e/p> <http://e/o> .\n")
-    with pytest.raises(ArgumentError, match="has no element of this sink"):
-        RdfFileSink(recorded)
-    assert recorded.read_text()
+    for said in (
+        "<http://e/s> <http://e/p> <http://e/o> .\n",
+        "<http://e/s> <http://e/p> <http://e/o> .",
+        "<http://e/s> <http://e/p> <http://e/o> <http://e/g#1> .\n",
+        "<http://e/g#1> { <http://e/s> <http://e/p> <http://e/o> }",
+    ):
+        recorded.write_text(said)
+        with pytest.raises(ArgumentError, match="has no element of this sink"):
+            RdfFileSink(recorded)
+        assert recorded.read_text() == said
+
+
+def test_a_first_line_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    answers = select(1000, "a", query='a "query" \\ \u00e4", "sequence": 1')
+    with JsonLinesSink(file, append=True) as sink:
+        sink(answers)
+    whole = file.read_bytes()
+    for size in range(1, len(whole)):
+        file.write_bytes(whole[:size])
+        with JsonLinesSink(file, append=True) as sink:
+            sink(answers)
+        assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("ending", ["nq", "trig"])
+def test_a_first_element_that_was_cut_off_is_written_anew(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"a.{ending}"
+    answers = construct(1000, "a", "b")
+    with RdfFileSink(file) as sink:
+        sink(answers)
+    whole = file.read_bytes()
+    for size in (1, 30, 80, len(whole) - 30, len(whole) - 5):  # in the midst of a statement
+        file.write_bytes(whole[:size])
+        with RdfFileSink(file) as sink:
+            sink(answers)
+        assert file.read_bytes() == whole
 
 
 @pytest.mark.parametrize("ending", ["nq", "trig"])
@@ -170,7 +208,7 @@ def test_answers_are_a_frame_that_can_be_written(
 ) -> None:
     stream = engine.register_stream(S)
     made = engine.register_query(query("WINDOW :w { ?x :p ?time }", select="?x ?time"))
-    frame = answers_stream(spark, made, tmp_path / "answers")
+    frame = answers_stream(spark, made, tmp_path / "the answers")
     stream.push(triple("a", "p", "b"), 1000)
     engine.finish()
     writing = (

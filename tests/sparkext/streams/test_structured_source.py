@@ -109,6 +109,7 @@ def test_a_new_checkpoint_in_the_same_folder_begins_anew(
         query.processAllAvailable()
         query.stop()
         assert stream.accepted_count == number
+        assert len(stream.sources) == len(stream.feeds) == 1  # what has ended is forgotten
         shutil.rmtree(checkpoint)
 
 
