@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sparkext.argument_checks import check
@@ -79,34 +78,4 @@ def instant_of(time_triple: bytes) -> tuple[str, int, int | None] | None:
     return query.decode(), int(time), None if revision is None else int(revision)
 
 
-def begins_element(lines: Iterable[bytes]) -> bool:
-    """Whether these are the lines of one element that ends in the midst of a statement.
-
-    >>> begins_element([b"<http://e/s> <http://e/p> <http://e/o> <http://e/q#5> .\\n", b"<http://e/s> <htt"])
-    True
-    >>> begins_element([b"<http://e/s> <http://e/p> <http://e/o> ."])
-    False
-    """
-    names = set()
-    for line in lines:
-        if not line.endswith(b"\n"):
-            return _CUT_OFF.fullmatch(line) is not None
-        match = _IN_ELEMENT.fullmatch(line)
-        if match is None:
-            return False
-        names.add(match[1] or match[2])
-        if len(names) > 1:
-            return False
-    return False
-
-
 _DATING = re.compile(rb"<([^<>]*)#(-?\d+)(?:\.(\d+))?> " + re.escape(_TIME.encode()) + rb" ")
-_NAME = rb"(<[^<>]*#-?\d+(?:\.\d+)?>)"
-_IN_ELEMENT = re.compile(rb"(?:.* " + _NAME + rb" \.|" + _NAME + rb" \{ .* \})\n")
-_TERM = rb'(?:<<|>>|<[^<>\s]*>|_:\S+|"(?:[^"\\]|\\.)*"(?:@[\w-]+|\^\^<[^<>\s]*>)?) '
-_PART = (
-    rb"(?:<<?|>>?|<[^<>\s]*>?|_\S*"
-    rb'|"(?:[^"\\]|\\.)*(?:\\|"(?:@[\w-]*|\^\^?(?:<[^<>\s]*>?)?)?)?)?'
-)
-# A statement that is whole, but for the end of its line, may be another's.
-_CUT_OFF = re.compile(rb"(?:" + _TERM + rb")*" + _PART + rb"|" + _NAME + rb" \{(?: .*)?(?<!\})")

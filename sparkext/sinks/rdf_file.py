@@ -11,14 +11,7 @@ from sparkext.errors import ArgumentError
 from sparkext.runtime.answering.added_file import AddedFile
 from sparkext.runtime.answering.closed_sink import ClosedSink
 from sparkext.runtime.answering.delivered import Delivered, revision_of
-from sparkext.sinks.payloads import (
-    RDF_FORMATS,
-    begins_element,
-    checked_format,
-    element,
-    graph_of,
-    instant_of,
-)
+from sparkext.sinks.payloads import RDF_FORMATS, checked_format, element, graph_of, instant_of
 
 if TYPE_CHECKING:
     from sparkext.runtime.answering.answers import Answers
@@ -64,10 +57,7 @@ class RdfFileSink(ClosedSink):
 
 
 def _stored_elements(path: Path) -> dict[str, Delivered]:
-    """Which elements a file has, by query; what follows the last line that dates one is cut off.
-
-    Raises ArgumentError for a file that something else has written.
-    """
+    """Which elements a file has, by query; what follows the last line that dates one is cut off."""
     stored: dict[str, Delivered] = {}
     if not path.exists():
         return stored
@@ -81,9 +71,8 @@ def _stored_elements(path: Path) -> dict[str, Delivered]:
                 stored.setdefault(query, Delivered()).note(time, revision)
                 whole = read
         if read > whole:
-            file.seek(0)
-            if not whole and not begins_element(file):
-                said = "has no element of this sink: append to a file that it has begun"
+            if not whole and read:
+                said = "has no whole element of this sink: remove it if its first one was cut off"
                 raise ArgumentError("path", f"{path}: {said}")
             file.truncate(whole)
     return stored
