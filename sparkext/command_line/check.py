@@ -7,7 +7,13 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sparkext.command_line.inputs import grouped, on_error_of_streams, reading_options, tell_skipped
+from sparkext.command_line.inputs import (
+    check_named_streams,
+    grouped,
+    on_error_of_streams,
+    reading_options,
+    tell_skipped,
+)
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
 from sparkext.command_line.row_streams import mapping_options, read_row_stream
@@ -49,6 +55,7 @@ def execute(arguments: Namespace) -> int:
     query = read_query(arguments.query, settings, supported_only=False)
     files = grouped(arguments.stream)
     check_windows(arguments.query, query, list(files))
+    check_named_streams(arguments, files)
     given = read_answers(arguments.answers, query)
     named = grouped(arguments.static_graph)
     version = RdfVersion(settings.rdf)

@@ -98,7 +98,8 @@ def checked_rows(
     found = {}
     for iri, options in mappings.items():
         mapping = element_mapping(options, _nothing)
-        found[iri] = [RowsFile(file, Path(file)) for file in files[iri]]
+        # None of a live stream, nor where only a plan is asked for.
+        found[iri] = [RowsFile(file, Path(file)) for file in files.get(iri, ())]
         for file in found[iri]:
             check_rows(file, mapping, lenient)
     return found

@@ -100,6 +100,12 @@ def test_an_empty_instant_among_others_must_be_there(check: Check) -> None:
     assert check(answers, query, "--skip-empty").status == 0
 
 
+def test_an_option_of_a_stream_that_is_not_there(check: Check) -> None:
+    outcome = check(RIGHT, QUERY, "--time-column", "urn:typo=at")
+    said = f"cqels: --time-column: unknown stream <urn:typo>; known: <{STREAM}>\n"
+    assert (outcome.status, outcome.err) == (1, said)
+
+
 def test_another_profile(check: Check) -> None:
     """CQELS tells only what is new."""
     answers = [RIGHT[0], line("10:00:10", CAT, BOB), RIGHT[2]]

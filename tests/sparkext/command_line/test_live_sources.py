@@ -54,6 +54,25 @@ def test_a_run_ends_when_its_streams_have_come_to_a_time(
     server.close()
 
 
+def test_messages_of_rows_go_through_a_mapping(
+    spark: SparkSession, tmp_path: Path, query: str
+) -> None:
+    mapping, out = tmp_path / "m.yml", tmp_path / "answers.jsonl"
+    mapping.write_text(
+        f'prefixes: {{ex: "{E}"}}\nmappings:\n  reading:\n    sources: [[readings.csv~csv]]\n'
+        "    s: ex:$(sensor)\n    po: [[ex:value, $(value)]]\n"
+    )
+    server = LineServer(b"a,1,1000\nb,2,2000\nc,3,3000\nd,4,4000\n")
+    arguments = ["run", query, "--stream", f"{S}={server.url}", "--out", str(out)]
+    arguments += ["--mapping", str(mapping), "--time-column", "ms", "--until", "3000"]
+    for option in ("format=csv", "columns=sensor,value,ms"):
+        arguments += ["--source-option", option]
+    assert main(arguments) == 0
+    assert seconds(out) == [1, 2, 3]
+    assert '"value": "2"' in out.read_text()
+    server.close()
+
+
 def test_events_go_on_after_the_last_that_is_kept(
     spark: SparkSession, tmp_path: Path, query: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
