@@ -178,6 +178,19 @@ def test_no_turtle(tmp_path: Path) -> None:
             "mappings:\n  m:\n    condition: {}\n    sources: []\n",
             "conditions are not supported",
         ),
+        *(
+            (
+                7,
+                "mappings:\n  m:\n    source: [r.csv~csv]\n    s: http://e/$(id)\n    po:\n      - p: http://e/p\n"
+                f"        o: {{mapping: m, condition: {{function: equal, parameters: {parameters}}}}}\n",
+                message,
+            )
+            for parameters, message in (
+                ("[[str1, $(a), s], [str2, $(b), subject]]", "both parameters of a join are of"),
+                ("[[str1, $(a)], [str1, $(b)]]", "both parameters of a join are of the same side"),
+                ("[[str1, $(a), x], [str2, $(b)]]", "of s, the subject, or o, the object, not 'x'"),
+            )
+        ),
         (
             4,
             "mappings:\n  m:\n    source: [r.csv~csv]\n    s: e:$(id) x\n    po:\n      - [http://e/p, x]\n",
