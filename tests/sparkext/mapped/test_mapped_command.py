@@ -119,3 +119,21 @@ def test_times_of_every_type_are_those_of_the_oracle(
     assert main(["run", *inputs, "--out", "answers.jsonl"]) == 0
     assert main(["check", *inputs, "--answers", "answers.jsonl"]) == 0
     assert capsys.readouterr().out == "correct: 2 instants, 2 rows\n"
+
+
+def test_a_warning_of_a_mapping_is_shown_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many streams the mapping is for."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.yml").write_text(MAPPING.replace("$(celsius)", "ex:$(celsius)"), "utf-8")
+    Path("r.jsonl").write_text('{"sensor": "a", "celsius": 21, "ms": 1000}\n', "utf-8")
+    Path("q.rspql").write_text(QUERY.replace(":in ?place", ":celsius ?place"), "utf-8")
+    Path("answers.jsonl").write_text('{"time": 2000, "results": {"bindings": []}}\n', "utf-8")
+    streams = ["--stream", f"{E}readings=r.jsonl", "--stream", f"{E}moves=r.jsonl"]
+    mapped = ["--mapping", "m.yml", "--time-column", "ms", "--answers", "answers.jsonl"]
+    assert main(["check", "q.rspql", *streams, *mapped]) == 1
+    assert capsys.readouterr().err == (
+        "cqels: warning: m.yml, line 8: triples map reading: ex:$(celsius) makes literals:"
+        " ex:$(celsius)~iri makes IRIs, ~literal says that they are meant\n"
+    )
