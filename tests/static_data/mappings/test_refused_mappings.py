@@ -113,6 +113,17 @@ def _refusal(folder: Path, body: str, ending: str = "ttl") -> MappingError:
             "rml:iterator",
             "is not supported: a path is made of",
         ),
+        *(
+            (
+                8,
+                "@prefix csvw: <http://www.w3.org/ns/csvw#> .\n<#T> rml:logicalSource [\n rml:source"
+                f' [ csvw:url "r.csv"; csvw:dialect [ csvw:delimiter ";"; {said} ] ];'
+                f" rml:referenceFormulation ql:CSV ]; {_SUBJECT} .",
+                said.split()[0],
+                f"{said.split(maxsplit=1)[1]} is not supported",
+            )
+            for said in ('csvw:quoteChar "|"', 'csvw:skipRows "1"', 'csvw:commentPrefix "#"')
+        ),
         (
             6,
             f"<#T> {_SOURCE} rr:subjectMap [ rml:quotedTriplesMap <#T> ];"
