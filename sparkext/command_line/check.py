@@ -16,6 +16,7 @@ from sparkext.command_line.inputs import (
 )
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
+from sparkext.command_line.replay import skipped_entry
 from sparkext.command_line.row_streams import mapping_options, read_row_stream
 from sparkext.command_line.spark_start import checked_settings
 from sparkext.config import Settings
@@ -76,7 +77,7 @@ def execute(arguments: Namespace) -> int:
         tell_skipped(len(skipped), write_skipped(skipped, arguments.skipped))
     changed = [change.graph for change in changes if change.graph is not None]
     check_graphs(arguments.query, query, [*(name[1:-1] for name in static.named), *changed])
-    recordings = _recordings(files, query, arguments, version)
+    recordings = _recordings(files, query, arguments, settings)
     streams = {iri: recording.elements for iri, recording in recordings.items()}
     _leave_out_what_is_ahead(streams, settings.max_ahead)
     bags = getattr(settings, "duplicates", "set") == "bag"
@@ -108,7 +109,7 @@ def _settings(arguments: Namespace) -> tuple[str, Settings]:
 
 
 def _recordings(
-    files: Mapping[str, Sequence[str]], query: Query, arguments: Namespace, version: RdfVersion
+    files: Mapping[str, Sequence[str]], query: Query, arguments: Namespace, settings: Settings
 ) -> dict[str, RecordedStream]:
     used = dict.fromkeys(window.stream.value for window in query.windows)
     properties = (*TIME_PROPERTIES, *arguments.time_property)
@@ -120,8 +121,9 @@ def _recordings(
             files[iri],
             properties,
             scope=f"r{place}",
-            version=version,
+            version=RdfVersion(settings.rdf),
             on_error=on_error_of_streams(arguments),
+            most_expansion=settings.load_max_expansion,
         )
         for place, iri in enumerate(used)
     }
@@ -129,6 +131,8 @@ def _recordings(
         if recording.set_aside:
             count = len(recording.set_aside)
             sys.stderr.write(f"cqels: stream <{iri}>: {count} malformed, set aside\n")
+            if arguments.skipped is not None:
+                write_skipped(map(skipped_entry, recording.set_aside), arguments.skipped)
     return recordings
 
 

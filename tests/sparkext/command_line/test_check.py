@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from tests.sparkext.command_line.command_inputs import (
     PREFIXES,
     QUERY,
     ROOMS,
+    SIGHTINGS,
     STREAM,
     Command,
     Outcome,
@@ -104,6 +106,25 @@ def test_an_option_of_a_stream_that_is_not_there(check: Check) -> None:
     outcome = check(RIGHT, QUERY, "--time-column", "urn:typo=at")
     said = f"cqels: --time-column: unknown stream <urn:typo>; known: <{STREAM}>\n"
     assert (outcome.status, outcome.err) == (1, said)
+
+
+def test_a_packed_recording_is_read_as_far_as_the_settings_have_it(
+    check: Check, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("static_data.limits.expansion.FREE_BYTES", 1000)
+    file = world.write("more.trig.gz", gzip.compress(b"#" * 200_000 + b"\n"))
+    more = ("--stream", f"{STREAM}={file}")
+    assert "spark.cqels.load.maxExpansion" in check(RIGHT, QUERY, *more).err
+    assert check(RIGHT, QUERY, *more, "--set", "spark.cqels.load.maxExpansion=9999").status == 0
+
+
+def test_elements_that_are_set_aside_are_listed(check: Check, world: World) -> None:
+    world.write("sightings.trig", f"{SIGHTINGS}:bad {{ :ann loc:at :r2 }}\n")
+    file = world.path("skipped.jsonl")
+    assert check(RIGHT, QUERY, "--skipped", file).status == 0
+    (entry,) = map(json.loads, Path(file).read_text().splitlines())
+    assert entry["file"] == world.path("sightings.trig")
+    assert entry["reason"] == "<http://example.org/bad>: no time"
 
 
 def test_another_profile(check: Check) -> None:
