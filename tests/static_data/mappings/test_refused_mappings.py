@@ -215,6 +215,16 @@ def test_yarrrml(tmp_path: Path, line: int, body: str, message: str) -> None:
     assert error.line == line
 
 
+def test_several_sources_of_which_none_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "m.yml"
+    maps = (f"  {n}: {{sources: [[{n}.csv~csv]], s: $(id), po: [[a, $(k)]]}}\n" for n in "rs")
+    file.write_text("mappings:\n" + "".join(maps), "utf-8")
+    with pytest.raises(
+        MappingError, match=r"\(r\.csv, s\.csv\): name one by MappingOptions\(logic"
+    ):
+        read_mapping(file).of_source()
+
+
 def test_no_yaml(tmp_path: Path) -> None:
     file = tmp_path / "m.yml"
     file.write_text("mappings: [\n", "utf-8")
