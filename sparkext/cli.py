@@ -29,6 +29,20 @@ _COMMANDS = {
 }
 
 
+class _Warnings(logging.Handler):
+    """Tells warnings on standard error, each once: a mapping is read for every stream that it is for."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        said = record.getMessage()
+        if said not in self._told:
+            self._told.add(said)
+            sys.stderr.write(f"cqels: warning: {said}\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `cqels` with these arguments (those of the process without any); gives the exit status.
 
@@ -47,14 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     loggers = [logging.getLogger(name) for name in ("sparkext", "static_data", "adaptive", "py4j")]
     for logger in loggers:
         logger.addHandler(quiet)
+    of_mappings, told = logging.getLogger("static_data.mappings"), _Warnings()
     try:
         with warnings.catch_warnings():
             if arguments.debug:
                 logging.basicConfig(level=logging.INFO, stream=sys.stderr)
             else:
                 warnings.simplefilter("ignore")
+                if arguments.command != "serve":  # which has a log
+                    of_mappings.addHandler(told)
             return _run(arguments)
     finally:
+        of_mappings.removeHandler(told)
         for logger in loggers:
             logger.removeHandler(quiet)
 

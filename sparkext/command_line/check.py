@@ -7,9 +7,16 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sparkext.command_line.inputs import grouped, on_error_of_streams, reading_options, tell_skipped
+from sparkext.command_line.inputs import (
+    check_named_streams,
+    grouped,
+    on_error_of_streams,
+    reading_options,
+    tell_skipped,
+)
 from sparkext.command_line.messages import in_query_file
 from sparkext.command_line.query_file import check_graphs, check_windows, locate_graph, read_query
+from sparkext.command_line.replay import skipped_entry
 from sparkext.command_line.row_streams import mapping_options, read_row_stream
 from sparkext.command_line.spark_start import checked_settings
 from sparkext.config import Settings
@@ -49,6 +56,7 @@ def execute(arguments: Namespace) -> int:
     query = read_query(arguments.query, settings, supported_only=False)
     files = grouped(arguments.stream)
     check_windows(arguments.query, query, list(files))
+    check_named_streams(arguments, files)
     given = read_answers(arguments.answers, query)
     named = grouped(arguments.static_graph)
     version = RdfVersion(settings.rdf)
@@ -69,7 +77,7 @@ def execute(arguments: Namespace) -> int:
         tell_skipped(len(skipped), write_skipped(skipped, arguments.skipped))
     changed = [change.graph for change in changes if change.graph is not None]
     check_graphs(arguments.query, query, [*(name[1:-1] for name in static.named), *changed])
-    recordings = _recordings(files, query, arguments, version)
+    recordings = _recordings(files, query, arguments, settings)
     streams = {iri: recording.elements for iri, recording in recordings.items()}
     _leave_out_what_is_ahead(streams, settings.max_ahead)
     bags = getattr(settings, "duplicates", "set") == "bag"
@@ -101,7 +109,7 @@ def _settings(arguments: Namespace) -> tuple[str, Settings]:
 
 
 def _recordings(
-    files: Mapping[str, Sequence[str]], query: Query, arguments: Namespace, version: RdfVersion
+    files: Mapping[str, Sequence[str]], query: Query, arguments: Namespace, settings: Settings
 ) -> dict[str, RecordedStream]:
     used = dict.fromkeys(window.stream.value for window in query.windows)
     properties = (*TIME_PROPERTIES, *arguments.time_property)
@@ -113,8 +121,9 @@ def _recordings(
             files[iri],
             properties,
             scope=f"r{place}",
-            version=version,
+            version=RdfVersion(settings.rdf),
             on_error=on_error_of_streams(arguments),
+            most_expansion=settings.load_max_expansion,
         )
         for place, iri in enumerate(used)
     }
@@ -122,6 +131,8 @@ def _recordings(
         if recording.set_aside:
             count = len(recording.set_aside)
             sys.stderr.write(f"cqels: stream <{iri}>: {count} malformed, set aside\n")
+            if arguments.skipped is not None:
+                write_skipped(map(skipped_entry, recording.set_aside), arguments.skipped)
     return recordings
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from sparkext.command_line.replay import replay
 from sparkext.command_line.row_streams import checked_rows, mapping_options
 from sparkext.command_line.spark_start import checked_settings, opened_engine, spark_session
 from sparkext.config import Settings
-from sparkext.errors import InputFileError
+from sparkext.errors import CqelsError, InputFileError, UnknownStreamError
 from sparkext.recorded_streams import TIME_PROPERTIES
 from sparkext.recorded_streams.recording_files import (
     recording_files,
@@ -187,6 +187,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     named_in_query = list(dict.fromkeys(window.stream.value for window in query.windows))
     known = files if files or streams_needed else named_in_query
     check_windows(arguments.query, query, known)
+    check_named_streams(arguments, {*files, *named_in_query})
     check_profile(arguments.query, query, typed)
     static = StaticFiles(
         arguments.static,
@@ -208,7 +209,7 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
     read = {iri: files[iri] for iri in files if iri in named_in_query}
     live = {iri: live[iri] for iri in live if iri in read}
     used = {} if live else read
-    mappings = mapping_options(arguments, read)
+    mappings = mapping_options(arguments, named_in_query)
     rows = checked_rows(mappings, used, on_error_of_streams(arguments) is OnError.SKIP)
     options = ReplayOptions(
         (*TIME_PROPERTIES, *arguments.time_property),
@@ -233,6 +234,15 @@ def prepared(arguments: Namespace, streams_needed: bool = True) -> Iterator[Prep
                 registered = engine.register_query(query)
             recordings = reading.result()
             yield Prepared(engine, registered, recordings, options, live)
+
+
+def check_named_streams(arguments: Namespace, streams: Collection[str]) -> None:
+    """Raises CqelsError for an option that is about a stream which is not among `streams`."""
+    for name in ("mapping", "time_column", "allowed_lateness", "late"):
+        for iri, _ in getattr(arguments, name, ()):  # `check` has the first two
+            if iri is not None and iri not in streams:
+                unknown = UnknownStreamError(iri, sorted(streams))
+                raise CqelsError(f"--{name.replace('_', '-')}: {unknown}")
 
 
 def lateness_options(arguments: Namespace, iri: str) -> dict[str, Any]:

@@ -7,12 +7,15 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from sparkext.command_line.argument_values import is_url
 from sparkext.errors import CqelsError, SourceError, first_line
 from sparkext.sources.by_url import KafkaTopics, source_of
 from sparkext.sources.live_source import LiveSource
+from static_data.files.on_error import OnError
 
 if TYPE_CHECKING:
     from sparkext.engine import Engine
@@ -79,14 +82,47 @@ def _options_of(iri: str, options: Sequence[tuple[str | None, str, str]]) -> dic
 
 
 def _input(arguments: Namespace, iri: str, url: str, options: Mapping[str, str]) -> LiveInput:
-    kept = arguments.checkpoint
-    named = hashlib.sha256(f"{kept} {iri} {url}".encode()).hexdigest()[:16]
-    place = None if kept is None else f"{str(kept).rstrip('/')}-sources/{named}"
+    folder = None if arguments.checkpoint is None else _folder_beside(arguments.checkpoint)
+    session = None
+    if folder is not None and url.lower().startswith(("mqtt://", "mqtts://")):
+        session = f"cqels-{_digest(_name_kept_in(folder), iri, url)}"
     try:
-        source = source_of(url, options, f"cqels-{named}")
+        source = source_of(
+            url,
+            options,
+            session,
+            time_properties=arguments.time_property,
+            contexts=dict(arguments.context),
+            accept_iris=arguments.on_error == OnError.ACCEPT.value,
+        )
     except CqelsError as error:
         raise CqelsError(f"--stream <{iri}>={url}: {error}") from None
-    return LiveInput(url, source, place)
+    return LiveInput(url, source, None if folder is None else f"{folder}/{_digest(iri, url)}")
+
+
+def _folder_beside(checkpoint: str) -> str:
+    """The folder, or URI, of what is kept of sources, with or without a slash at the end of the checkpoint's."""
+    name = checkpoint.rstrip("/") if "://" in checkpoint else str(Path(checkpoint))
+    return f"{name}-sources"
+
+
+def _name_kept_in(folder: str) -> str:
+    """What tells a checkpoint from all others, also where a broker has clients of several machines.
+
+    A path does not, and a machine's name changes where it is that of a container.
+    """
+    local = folder.removeprefix("file://")
+    if "://" in local:
+        return folder
+    file = Path(local, "name")
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(token_hex(16), "utf-8")
+    return file.read_text("utf-8")
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256(" ".join(texts).encode()).hexdigest()[:16]
 
 
 def run_live(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,11 @@ from sparkext.runtime.streams.stream_mapping import (
 )
 from sparkext.s2r.event_time import parse_date_time
 from static_data.errors import MappedRowError
+from static_data.mappings.lexical_forms import XSD_DATE, NaturalValue
 from static_data.mappings.materialise import Materialiser, Quad
 from static_data.mappings.rows import ArrowRows, JsonRows
 from static_data.mappings.source_rows import row_blocks, rows_of_source, whole_rows
+from static_data.terms import XSD_DOUBLE
 
 
 def mapping_options(arguments: Namespace, streams: Iterable[str]) -> dict[str, MappingOptions]:
@@ -60,7 +63,7 @@ class RowStream:
                 odd: dict[int, str] = {}
                 times = rows.values(self.mapping.time, odd)
                 for place, quads in enumerate(materialiser.quads_by_row(rows)):
-                    time = _millis(times[place][0].lexical) if times[place] else None
+                    time = _millis(times[place][0]) if times[place] else None
                     row = f"row {before + place + 1}"
                     if place in odd:
                         flaws.append(f"{row}: {odd[place]}")
@@ -98,13 +101,21 @@ def checked_rows(
     found = {}
     for iri, options in mappings.items():
         mapping = element_mapping(options, _nothing)
-        found[iri] = [RowsFile(file, Path(file)) for file in files[iri]]
+        # None of a live stream, nor where only a plan is asked for.
+        found[iri] = [RowsFile(file, Path(file)) for file in files.get(iri, ())]
         for file in found[iri]:
             check_rows(file, mapping, lenient)
     return found
 
 
-def _millis(text: str) -> int | None:
+def _millis(value: NaturalValue) -> int | None:
+    """Of a date midnight in UTC, of a number with a fraction what is before it; None for what is no time."""
+    text = value.lexical
+    if value.datatype == XSD_DOUBLE:
+        number = float(text)
+        return math.floor(number) if math.isfinite(number) else None
+    if value.datatype == XSD_DATE:
+        text += "T00:00:00Z"
     try:
         return int(text)
     except ValueError:

@@ -32,6 +32,7 @@ from static_data.files.packings import BROKEN, PACKED_ENDINGS, Compression, open
 from static_data.files.rdf_formats import FileFormat, RdfFormat
 from static_data.files.rdf_version import RdfVersion
 from static_data.files.reading import Reading
+from static_data.limits.expansion import MOST_EXPANSION
 
 _TRIG = ("trig", "trigs", "trigstar")
 _NQUADS = ("nq", "nqs", "nquads", "nqstar")
@@ -62,6 +63,7 @@ def read_recorded_stream(
     scope: str = "",
     version: RdfVersion = RdfVersion.STAR,
     on_error: OnError = OnError.SKIP,
+    most_expansion: float = MOST_EXPANSION,
 ) -> RecordedStream:
     """Read the files of one stream.
 
@@ -69,7 +71,8 @@ def read_recorded_stream(
     and digits, keeps the blank nodes of several streams apart. `version` tells how quoted triples are
     read. `on_error` says what becomes of elements that are malformed: they are set aside, or the first one is
     an InputFileError (OnError.FAIL), or their IRIs are taken as they stand and what is malformed even so is an
-    error. Raises InputFileError also for a file that is missing, packed wrongly or of another format.
+    error. Packed files may unpack to `most_expansion` times their size. Raises InputFileError also for a file that is
+    missing, packed wrongly or of another format.
     """
     named = check.paths("files", files)
     check.text("scope", scope)
@@ -84,7 +87,7 @@ def read_recorded_stream(
         assembler = ElementAssembler(
             str(file), time_properties, used_names, scope, len(stream.elements)
         )
-        kind, content = _load(Path(file))
+        kind, content = _load(Path(file), most_expansion)
         with _no_garbage_collection():
             reading = Reading(version, on_error)
             _read(content, kind, Path(file).absolute().as_uri(), assembler, reading)
@@ -185,9 +188,12 @@ def reading_file(path: Path, packing: Compression) -> Iterator[None]:
         raise InputFileError(str(path), None, None, message) from error
 
 
-def _load(path: Path) -> tuple[RdfFormat, bytes]:
+def _load(path: Path, most: float) -> tuple[RdfFormat, bytes]:
     kind = format_of(path)
-    with reading_file(path, kind.compression), open_unpacked(path, kind.compression) as stream:
+    with (
+        reading_file(path, kind.compression),
+        open_unpacked(path, kind.compression, most) as stream,
+    ):
         return kind.rdf, stream.read()
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sparkext.errors import ArgumentError
-from sparkext.sources.kafka import checked_servers, kafka, topics_of
+from sparkext.recorded_streams import TIME_PROPERTIES
+from sparkext.sources.frames import elements
+from sparkext.sources.kafka import DOCUMENTS, ROWS, checked_servers, kafka, topics_of
 from sparkext.sources.line_socket import LineSource
 from sparkext.sources.live_source import LiveSource
 from sparkext.sources.mqtt import MqttSource
@@ -40,6 +43,11 @@ def _texts(text: str) -> list[str]:
     return text.split(",")
 
 
+def _one_text(text: str) -> list[str]:
+    """A list of one: what a server is greeted with may have commas, as JSON has."""
+    return [text]
+
+
 _MESSAGES: dict[str, _Read] = {
     "format": str,
     "time": str,
@@ -67,7 +75,7 @@ _KINDS: dict[str, dict[str, _Read]] = {
         "expiry": _whole,
     },
     "sse": {**_LIVE, "events": _texts, "last_event_id": str, "silence": float},
-    "ws": {**_LIVE, "greeting": _texts, "most_bytes": _whole},
+    "ws": {**_LIVE, "greeting": _one_text, "most_bytes": _whole},
     "tcp": {**_LIVE, "ends": str, "silence": float, "most_bytes": _whole},
 }
 _WANTED = {float: "a number", _whole: "a whole number", _flag: "true or false"}
@@ -87,23 +95,45 @@ SCHEMES = tuple(_KIND_OF)
 
 @dataclass(frozen=True)
 class KafkaTopics:
-    """Topics of a cluster, kafka://host:9092,host2:9092/topic,topic2, and how `sources.kafka` reads them."""
+    """Topics of a cluster, kafka://host:9092,host2:9092/topic,topic2, and how `sources.kafka` reads them.
+
+    `messages` is what else `sources.elements` is told, where it decodes them.
+    """
 
     servers: str
     topics: list[str]
     given: Mapping[str, Any] = field(default_factory=dict)
+    messages: Mapping[str, Any] = field(default_factory=dict)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The streaming DataFrame of them."""
-        return kafka(spark, self.servers, self.topics, **self.given)
+        format, time = self.given.get("format"), self.given.get("time", "payload")
+        of_spark = (
+            format in DOCUMENTS and time == "payload" and "time_properties" not in self.messages
+        )
+        if not self.messages or format is None or format in ROWS or of_spark:
+            return kafka(spark, self.servers, self.topics, **self.given)
+        plain = {name: what for name, what in self.given.items() if name not in ("format", "time")}
+        frame = kafka(spark, self.servers, self.topics, **plain)
+        return elements(frame, format, time, **self.messages)
 
 
-def source_of(url: str, options: Mapping[str, str], session: str) -> LiveSource | KafkaTopics:
+def source_of(
+    url: str,
+    options: Mapping[str, str],
+    session: str | None,
+    *,
+    time_properties: Sequence[str] = (),
+    contexts: Mapping[str, str] | None = None,
+    accept_iris: bool = False,
+) -> LiveSource | KafkaTopics:
     """The source of a URL; raises ArgumentError for one that is none, and for options that its kind has not.
 
     Options are arguments of the sources by name; `header.NAME` of HTTP and WebSocket, `kafka.NAME` of Kafka's client,
     and where a connection is encrypted the files `ca` of authorities, `cert` and `key`. `session` is what MQTT's
-    session is called where there is no `client_id`.
+    session is called where there is no `client_id`; None is one of its own, which ends with its connection.
+    `time_properties` are predicates of times beside the usual ones; for them, `contexts` and `accept_iris` see
+    `elements`. (What feeds push, the stream accepts, or not.)
     """
     scheme, sign, rest = url.partition("://")
     scheme = scheme.lower()  # as RFC 3986 has it: TLS:// is tls://, and encrypted
@@ -113,13 +143,25 @@ def source_of(url: str, options: Mapping[str, str], session: str) -> LiveSource 
         raise ArgumentError("url", f"{url!r} begins with none of {', '.join(SCHEMES)}{hint}")
     url = f"{scheme}://{rest}"
     given = _read_options(kind, url, options)
+    messages: dict[str, Any] = {}
+    if time_properties:
+        messages["time_properties"] = (*TIME_PROPERTIES, *time_properties)
+    if contexts:
+        messages["contexts"] = contexts
     if kind == "kafka":
-        return _kafka(url, given)
+        if time_properties and given.get("format") in (None, "documents"):
+            said = "must be nquads, trig or another one of RDF, where a property of times is given"
+            raise ArgumentError("format", said)
+        return _kafka(url, given, messages | ({"accept_iris": True} if accept_iris else {}))
+    given = messages | given
     context = given.pop("tls", None)
     if context is not None and scheme not in ("mqtts", "wss", "sse+https", "tls"):
         raise ArgumentError("ca", f"{url!r} is not encrypted")
     if kind == "mqtt":
-        return MqttSource(url=url, **{"client_id": session, **given}, tls=context)
+        own: dict[str, Any] = {"client_id": session}
+        if session is None and "client_id" not in given:
+            own = {"client_id": f"cqels-{token_hex(8)}", "expiry": 0}
+        return MqttSource(url=url, **{**own, **given}, tls=context)
     if kind == "sse":
         return EventSource(url=url.removeprefix(_EVENTS), **given, tls=context)
     if kind == "ws":
@@ -168,7 +210,7 @@ def _context(files: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
-def _kafka(url: str, given: dict[str, Any]) -> KafkaTopics:
+def _kafka(url: str, given: dict[str, Any], messages: dict[str, Any]) -> KafkaTopics:
     parts = urlsplit(url)
     wanted = "a URL such as kafka://host:9092/topic"
     if not parts.netloc or not parts.path.strip("/") or parts.query or parts.fragment:
@@ -176,4 +218,4 @@ def _kafka(url: str, given: dict[str, Any]) -> KafkaTopics:
     if "@" in parts.netloc:
         raise ArgumentError("url", f"must be {wanted}; accounts are options (kafka.sasl.username)")
     topics = topics_of(parts.path.strip("/").split(","))
-    return KafkaTopics(checked_servers(parts.netloc), topics, given)
+    return KafkaTopics(checked_servers(parts.netloc), topics, given, messages)

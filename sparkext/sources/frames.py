@@ -35,6 +35,11 @@ _ELEMENT_TYPES = pa.schema(
 )
 _CORRUPT = "_what_could_not_be_read"
 _PLACE = ("topic", "partition", "offset")
+# Two objects on lines of their own: no string of JSON holds the end of a line. And two lines of CSV, its quoted values
+# left out.
+_LINES_OF_OBJECTS = r"\}[^\S\r\n]*[\r\n]\s*\{"
+_QUOTED = r'"[^"]*"'
+_LINES = r"[^\r\n][\r\n]+[^\r\n]"
 
 
 def elements(
@@ -76,8 +81,8 @@ def rows(
 
     `format` is "json", "csv" or "avro"; `schema` names the columns and their types, as Spark writes them. A column
     `timestamp` of the frame stays, unless the schema has one. Avro is decoded in Python, by `avro_schema`, also behind
-    Confluent's prefix of five bytes (`wire`). A message that cannot be read is a row of nulls, which the stream sets
-    aside: it has no time. Raises ArgumentError.
+    Confluent's prefix of five bytes (`wire`). A message of JSON or CSV is one row. One that cannot be read, or holds
+    several, is a row of nulls, which the stream sets aside: it has no time. Raises ArgumentError.
     """
     _check(frame)
     check.flag("wire", wire)
@@ -91,11 +96,15 @@ def rows(
     text = F.col("value").cast("string")
     if format == "json":
         parsed = F.from_json(text, noting, options)
+        in_array = F.coalesce(F.json_array_length(text) > 1, F.lit(False))
+        several = in_array | text.rlike(_LINES_OF_OBJECTS)
     else:
+        options["escape"] = '"'  # a quote inside quotes is doubled (RFC 4180)
         parsed = F.from_csv(text, ", ".join(map(_declared, noting.fields)), options)
+        several = F.regexp_replace(text, _QUOTED, "q").rlike(_LINES)
     # A message that is not sound has no time either, also where the broker has given it one.
-    sound = F.col("row").isNotNull() & F.col(f"row.{_CORRUPT}").isNull()
-    whole = frame.select(parsed.alias("row"), *kept)
+    sound = F.col("row").isNotNull() & F.col(f"row.{_CORRUPT}").isNull() & ~F.col("several")
+    whole = frame.select(parsed.alias("row"), several.alias("several"), *kept)
     return whole.select(
         *(F.when(sound, F.col("row").getField(name)).alias(name) for name in wanted.names),
         *(F.when(sound, column).alias("timestamp") for column in kept),

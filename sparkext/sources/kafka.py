@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 NAME = "cqels-kafka"
 _SPARK_S_OWN = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
-_ROWS = ("json", "csv", "avro")
+ROWS = ("json", "csv", "avro")
 # What is read by the JVM as it is.
-_DOCUMENTS = ("documents", "nquads", "trig")
+DOCUMENTS = ("documents", "nquads", "trig")
 
 
 def kafka(
@@ -70,9 +70,9 @@ def kafka(
         check.text("format", format)
     if check.text("time", time) not in TIMES:
         raise ArgumentError("time", f"must be one of {', '.join(TIMES)}, not {time!r}")
-    if format not in _ROWS and not (schema is None and avro_schema is None):
+    if format not in ROWS and not (schema is None and avro_schema is None):
         wrong = "schema" if schema is not None else "avro_schema"
-        raise ArgumentError(wrong, f"for rows: format {', '.join(_ROWS)}")
+        raise ArgumentError(wrong, f"for rows: format {', '.join(ROWS)}")
     settings = client_settings(options)
     chosen = kafka_connector(spark, connector)
     reader = spark.readStream.format("kafka" if chosen == "spark" else NAME)
@@ -84,11 +84,11 @@ def kafka(
     for key, value in settings.items():
         reader = reader.option(f"kafka.{key}", value)
     frame = reader.load()
-    if format in _ROWS:
+    if format in ROWS:
         if schema is None:
             raise ArgumentError("schema", f"rows of {format} need columns and their types")
         return rows(frame, format, schema, avro_schema=avro_schema, wire=wire)
-    if format is None or (format in _DOCUMENTS and time == "payload"):
+    if format is None or (format in DOCUMENTS and time == "payload"):
         return frame
     return elements(frame, format, time)
 

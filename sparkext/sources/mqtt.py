@@ -33,8 +33,8 @@ class MqttSource(LiveSource):
     no other process. What is published meanwhile at quality of service 1 or 2 comes later, if `qos` is 1. A message is
     acknowledged when its elements have been taken in; one that was not comes again, so an element may come twice. With
     `version` "5" the broker holds back what is more than the `buffer`; with "3.1.1" it has limits of its own. The
-    session ends after `expiry` seconds without a connection (version 5). Name and password stand in the URL, or are
-    given.
+    session ends after `expiry` seconds without a connection (with "3.1.1" when the broker has it, but for 0: with the
+    connection). Name and password stand in the URL, or are given.
     """
 
     url: str
@@ -101,6 +101,7 @@ class MqttConnection(Connection):
             (self._source.username, self._source.password),
             self._source.tls,
             manual_ack=True,
+            lasting=self._source.expiry > 0,
         )
 
         def on_connect(used: Any, _: object, __: object, reason: Any, ___: object) -> None:
@@ -187,8 +188,12 @@ def mqtt_client(
     account: tuple[str | None, str | None],
     tls: ssl.SSLContext | None,
     manual_ack: bool = False,
+    lasting: bool = True,
 ) -> Any:
-    """A client of the library, not connected; name and password of the URL count where none are given."""
+    """A client of the library, not connected; name and password of the URL count where none are given.
+
+    `lasting`: its session outlives its connection (3.1.1; in 5, `connect` says for how long).
+    """
     mqtt = library("paho.mqtt.client", "mqtt", _WHAT)
     enums = library("paho.mqtt.enums", "mqtt", _WHAT)
     parts = parts_of_url(url, "mqtt", "mqtts")
@@ -197,7 +202,7 @@ def mqtt_client(
         enums.CallbackAPIVersion.VERSION2,
         client_id=client_id,
         protocol=mqtt.MQTTv5 if five else mqtt.MQTTv311,
-        clean_session=None if five else False,
+        clean_session=None if five else not lasting,
         reconnect_on_failure=False,
         manual_ack=manual_ack,
     )

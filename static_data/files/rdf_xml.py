@@ -364,9 +364,8 @@ def _holds_iri(key: str, prefixes: dict[str, str]) -> bool:
     prefix, colon, local = key.rpartition(":")
     if prefix == "xmlns" or key in ("xmlns", "xml:base"):
         return True
-    return (
-        bool(colon) and local in ("about", "resource", "datatype") and prefixes.get(prefix) == _RDF
-    )
+    named = local in ("about", "resource", "datatype", "type")
+    return bool(colon) and named and prefixes.get(prefix) == _RDF
 
 
 def _says_xml(key: str, value: str, prefixes: dict[str, str]) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from static_data.mappings.mapping_graph import Node
 from static_data.mappings.row_mapping import RowForm, Source, Step
 from static_data.mappings.templates import json_steps, sql_column
 from static_data.mappings.term_maps import TermMapReader
 from static_data.mappings.vocabulary import (
     CSVW,
+    CSVW_DIALECT,
+    CSVW_TABLE,
     FILE_SOURCE,
     LOGICAL_SOURCE,
     NEW_RML,
@@ -40,7 +44,7 @@ def read_source(reader: TermMapReader, node: Node) -> Source:
     iterator = reader.text(node, "iterator")
     name, unreadable, delimiter, here = _named(reader, given)
     if isinstance(given, Iri | BlankNode) and not nulls:
-        nulls = _texts(reader, given, "null")
+        nulls = _texts(reader, given, "null", CSVW + "null")
     form = _form(reader, node, name)
     steps: tuple[Step, ...] = ()
     if form is RowForm.JSON and iterator is not None:
@@ -96,9 +100,11 @@ def _named(
         return path[0].lexical, None, None, here
     url = graph.values(given, CSVW + "url")
     if url:
+        _check_csvw(reader, given, CSVW_TABLE)
         delimiter = None
         for dialect in graph.values(given, CSVW + "dialect"):
             if not isinstance(dialect, Literal):
+                _check_csvw(reader, dialect, CSVW_DIALECT)
                 for value in graph.values(dialect, CSVW + "delimiter"):
                     delimiter = value.lexical if isinstance(value, Literal) else value.n3()
                     if len(delimiter) != 1 or not delimiter.isascii():
@@ -109,5 +115,21 @@ def _named(
     return own, "only files and tables can be read", None, False
 
 
-def _texts(reader: TermMapReader, node: Node, name: str) -> tuple[str, ...]:
-    return tuple(v.lexical for v in reader.graph.values(node, name) if isinstance(v, Literal))
+def _check_csvw(
+    reader: TermMapReader, node: Node, known: Mapping[str, frozenset[str] | None]
+) -> None:
+    """Refuse what CSVW says of a table, but for what is known, and for values that say how it is read anyway."""
+    for name in reader.graph.properties(node):
+        if not name.startswith(CSVW):
+            continue
+        fine = known.get(name.removeprefix(CSVW), frozenset())
+        for value in reader.graph.values(node, name):
+            text = value.lexical.lower() if isinstance(value, Literal) else None
+            if fine is not None and text not in fine:
+                raise reader.place(node, name).error(
+                    f"{value.n3()} is not supported", reader.graph.shown(node, name)
+                )
+
+
+def _texts(reader: TermMapReader, node: Node, *names: str) -> tuple[str, ...]:
+    return tuple(v.lexical for v in reader.graph.values(node, *names) if isinstance(v, Literal))

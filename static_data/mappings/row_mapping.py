@@ -218,7 +218,8 @@ class RowMapping:
             if len(own) == 1:
                 return own[0]
             raise place.error(
-                f"its triples maps have several sources ({known}): name one (source=)"
+                f"its triples maps have several sources ({known}): name one by MappingOptions(logical_source=...);"
+                " commands take a file for each"
             )
         found = [rows for rows in self.rows if rows.source.name == name]
         if len(found) == 1:

@@ -49,6 +49,21 @@ PREDICATE_OBJECT_MAP: Final = frozenset(
 )
 JOIN: Final = frozenset(("child", "parent"))
 FILE_SOURCE: Final = frozenset(("path", "root", "null", "encoding", "compression"))
+# Values of CSVW that may be said, as what is read is read so; None: any.
+CSVW_TABLE: Final[dict[str, frozenset[str] | None]] = {"url": None, "dialect": None, "null": None}
+CSVW_DIALECT: Final[dict[str, frozenset[str] | None]] = {
+    "delimiter": None,
+    "doubleQuote": frozenset(("true", "1")),
+    "encoding": frozenset(("utf-8", "utf8")),
+    "header": frozenset(("true", "1")),
+    "headerRowCount": frozenset("1"),
+    "lineTerminators": frozenset(("\n", "\r\n", "\r")),
+    "quoteChar": frozenset('"'),
+    "skipColumns": frozenset("0"),
+    "skipInitialSpace": frozenset(("false", "0")),
+    "skipRows": frozenset("0"),
+    "trim": frozenset(("false", "0")),
+}
 
 REASONS: Final = {
     "sqlQuery": "SQL queries are not supported: give the rows that the query would find",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Final, TypeAlias
 
 import yaml
+
+from static_data.errors import MalformedRdfError
 
 _MOST_VALUES: Final = 1_000_000
 
@@ -45,6 +48,20 @@ class Entries:
 
 
 YamlValue: TypeAlias = Scalar | Items | Entries
+
+
+def read_yaml(file: str | Path) -> YamlValue | None:
+    """The one document of a YAML file, None for an empty one; raises MalformedRdfError."""
+    try:
+        return compose(Path(file).read_text("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise MalformedRdfError(str(file), None, None, f"not UTF-8: {error.reason}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line, column = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
+        raise MalformedRdfError(str(file), line, column, f"no YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise MalformedRdfError(str(file), None, None, f"no YAML: {error}") from None
 
 
 def compose(text: str) -> YamlValue | None:

@@ -12,13 +12,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-import yaml
-
-from static_data.errors import MalformedRdfError
 from static_data.mappings.mapping_graph import MappingGraph, Node, Value
 from static_data.mappings.row_mapping import Place
 from static_data.mappings.vocabulary import CSVW, NEW_RML
-from static_data.mappings.yaml_nodes import Entries, Items, Scalar, YamlValue, compose
+from static_data.mappings.yaml_nodes import Entries, Items, Scalar, YamlValue, read_yaml
 from static_data.mappings.yarrrml_words import (
     FORMS,
     IRI_START,
@@ -28,6 +25,7 @@ from static_data.mappings.yarrrml_words import (
     REFUSED,
     SUFFIX,
     TYPES,
+    join_sides,
     plain_reference,
     rml_template,
 )
@@ -38,19 +36,7 @@ logger = logging.getLogger(__name__)
 
 def read_yarrrml(file: str | Path) -> MappingGraph:
     """The graph of a YARRRML file; raises MappingError, MissingFileError, MalformedRdfError."""
-    try:
-        text = Path(file).read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise MalformedRdfError(str(file), None, None, f"not UTF-8: {error.reason}") from None
-    try:
-        document = compose(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line, column = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
-        raise MalformedRdfError(str(file), line, column, f"no YAML: {error.problem}") from None
-    except yaml.YAMLError as error:
-        raise MalformedRdfError(str(file), None, None, f"no YAML: {error}") from None
-    return _Translation(str(file)).translate(document)
+    return _Translation(str(file)).translate(read_yaml(file))
 
 
 @dataclass
@@ -325,15 +311,19 @@ class _Translation:
         function = body.get("function")
         text = self._scalar(function, "function").text if function is not None else ""
         pairs = self._as_list(body.get("parameters") or body.get("pms"))
-        values = [
-            self._scalar(pair.values[1], "a parameter")
+        given = [
+            [self._scalar(part, "a parameter") for part in pair.values]
             for pair in pairs
             if isinstance(pair, Items) and len(pair.values) >= 2
         ]
-        if text.rpartition(":")[2] != "equal" or len(values) != 2 or len(pairs) != 2:
+        if text.rpartition(":")[2] != "equal" or len(given) != 2 or len(pairs) != 2:
             raise self._wrong(body, name, "a join has the condition equal, of two references")
+        try:
+            sides = join_sides([[part.text for part in parts] for parts in given])
+        except ValueError as error:
+            raise self._wrong(body, name, str(error)) from None
         join = self._node(body.line)
-        for side, value in zip(("child", "parent"), values, strict=True):
+        for side, (_, value, *_rest) in zip(sides, given, strict=True):
             found = REFERENCE.fullmatch(value.text)
             if found is None:
                 raise self._wrong(value, name, "a join has the condition equal, of two references")

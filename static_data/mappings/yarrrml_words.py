@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from static_data.mappings.vocabulary import QL
@@ -55,6 +56,38 @@ REFUSED: Final = {
     "inversepredicates": "inverse predicates are not supported",
     "i": "inverse predicates are not supported",
 }
+_OTHER: Final = {"child": "parent", "parent": "child"}
+_SIDES: Final = {"s": "child", "subject": "child", "o": "parent", "object": "parent"}
+_PARAMETERS: Final = {
+    "str1": "child",
+    "str2": "parent",
+    "valueParameter": "child",
+    "valueParameter2": "parent",
+}
+
+
+def join_sides(parameters: Sequence[Sequence[str]]) -> list[str]:
+    """Of which side each of two parameters of a join is: its own row, the child, or the parent that is joined.
+
+    Each is a name, a value and perhaps the side, s or o. Names count where no side is said, the order where they tell
+    none. Raises ValueError for two of one side.
+
+    >>> join_sides([["str2", "$(id)"], ["str1", "$(boss)"]]), join_sides([["a", "$(id)", "o"], ["b", "$(boss)"]])
+    (['parent', 'child'], ['parent', 'child'])
+    """
+    for one in parameters:
+        if one[2:] and (len(one) > 3 or one[2] not in _SIDES):
+            raise ValueError(f"a parameter is of s, the subject, or o, the object, not {one[2]!r}")
+    said = [_SIDES[one[2]] if one[2:] else None for one in parameters]
+    named = [_PARAMETERS.get(re.split(r"[:/#]", one[0])[-1]) for one in parameters]
+    for first, second in (said, named):
+        if first is not None and first == second:
+            raise ValueError("both parameters of a join are of the same side")
+        if first is not None:
+            return [first, _OTHER[first]]
+        if second is not None:
+            return [_OTHER[second], second]
+    return ["child", "parent"]
 
 
 def plain_reference(reference: str) -> str:

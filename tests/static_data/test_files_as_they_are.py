@@ -252,6 +252,15 @@ def test_an_iri_of_n_triples_is_read_from_every_format(
         ), name
 
 
+def test_a_type_that_is_an_attribute_is_an_iri_too(tmp_path: Path) -> None:
+    iri, path = "http://c/y-[spn]", tmp_path / "a.rdf"
+    path.write_text(
+        f'<rdf:RDF {NS}><rdf:Description rdf:about="http://e/s" rdf:type="{iri}"/></rdf:RDF>'
+    )
+    rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    assert list(read_lines(path)) == [f"<http://e/s> <{rdf_type}> <{iri}> ."]
+
+
 PARTS = [
     "<http://e/[s]>",
     "<x:#a#b>",

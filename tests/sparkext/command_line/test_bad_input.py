@@ -171,6 +171,10 @@ def test_what_the_profile_does_not_have_is_found_without_spark(
         ),
         ({"set": "spark.sql.shuffle.partitions=2"}, "spark.sql.shuffle.partitions: there is no"),
         ({"semantics": "hearsay"}, "spark.cqels.semantics: must be one of rspql, "),
+        ({"late": "urn:typo=correct"}, f"--late: unknown stream <urn:typo>; known: <{STREAM}>"),
+        ({"allowed_lateness": "urn:typo=1s"}, "--allowed-lateness: unknown stream <urn:typo>; "),
+        ({"mapping": "urn:typo=m.yml"}, "--mapping: unknown stream <urn:typo>; known"),
+        ({"time_column": "urn:typo=at"}, "--time-column: unknown stream <urn:typo>; known"),
     ],
 )
 def test_a_wrong_argument_is_found_without_spark(
@@ -183,6 +187,13 @@ def test_a_wrong_argument_is_found_without_spark(
     assert done.err.startswith(f"cqels: {message}"), done.err
     assert done.err.count("\n") == 1
     assert (done.status, done.out) == (1, "")
+
+
+def test_a_plan_without_streams_has_their_mapping(world: World, without_spark: Command) -> None:
+    world.write("query.rspql", QUERY)
+    named = ["--static", "people.ttl", "--static-graph", f"{ROOMS}=rooms.ttl"]
+    arguments = ["explain", "query.rspql", *named, "--mapping", "none.yml"]
+    check(without_spark, arguments, "none.yml: no such file")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from tests.sparkext.command_line.command_inputs import (
     PREFIXES,
     QUERY,
     ROOMS,
+    SIGHTINGS,
     STREAM,
     Command,
     Outcome,
@@ -98,6 +100,31 @@ def test_an_empty_instant_among_others_must_be_there(check: Check) -> None:
     answers = [line("10:00:00"), line("10:01:10", ANN, BOB, CAT)]
     assert check(answers, query).lines[1].startswith("2026-01-31T10:00:10.000Z missing: 0 rows")
     assert check(answers, query, "--skip-empty").status == 0
+
+
+def test_an_option_of_a_stream_that_is_not_there(check: Check) -> None:
+    outcome = check(RIGHT, QUERY, "--time-column", "urn:typo=at")
+    said = f"cqels: --time-column: unknown stream <urn:typo>; known: <{STREAM}>\n"
+    assert (outcome.status, outcome.err) == (1, said)
+
+
+def test_a_packed_recording_is_read_as_far_as_the_settings_have_it(
+    check: Check, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("static_data.limits.expansion.FREE_BYTES", 1000)
+    file = world.write("more.trig.gz", gzip.compress(b"#" * 200_000 + b"\n"))
+    more = ("--stream", f"{STREAM}={file}")
+    assert "spark.cqels.load.maxExpansion" in check(RIGHT, QUERY, *more).err
+    assert check(RIGHT, QUERY, *more, "--set", "spark.cqels.load.maxExpansion=9999").status == 0
+
+
+def test_elements_that_are_set_aside_are_listed(check: Check, world: World) -> None:
+    world.write("sightings.trig", f"{SIGHTINGS}:bad {{ :ann loc:at :r2 }}\n")
+    file = world.path("skipped.jsonl")
+    assert check(RIGHT, QUERY, "--skipped", file).status == 0
+    (entry,) = map(json.loads, Path(file).read_text().splitlines())
+    assert entry["file"] == world.path("sightings.trig")
+    assert entry["reason"] == "<http://example.org/bad>: no time"
 
 
 def test_another_profile(check: Check) -> None:

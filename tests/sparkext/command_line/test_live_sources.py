@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkext.cli import main
-from tests.sparkext.listening import E, S
+from sparkext.command_line.arguments import parse_arguments
+from sparkext.command_line.inputs import grouped
+from sparkext.command_line.live import LiveInput, live_inputs
+from sparkext.sources import MqttSource
+from tests.sparkext.listening import PROV_TIME, E, S
 from tests.sparkext.sources.messages import document, reading, until
 from tests.sparkext.sources.servers import LineServer, MqttBroker, event_server
 
@@ -51,6 +55,35 @@ def test_a_run_ends_when_its_streams_have_come_to_a_time(
     arguments += ["--source-option", f"{S}=ends=blank line", "--until", "1970-01-01T00:00:03Z"]
     assert main(arguments) == 0
     assert seconds(out) == [1, 2, 3]
+    server.close()
+
+
+def test_another_property_dates_what_comes(spark: SparkSession, tmp_path: Path, query: str) -> None:
+    server = LineServer(document(1, 2, 3, 4).replace(PROV_TIME, f"{E}at").encode())
+    out = tmp_path / "answers.jsonl"
+    arguments = ["run", query, "--stream", f"{S}={server.url}", "--out", str(out)]
+    arguments += ["--source-option", "ends=blank line", "--time-property", f"{E}at"]
+    assert main([*arguments, "--until", "3000", "--for", "PT2M"]) == 0
+    assert seconds(out) == [1, 2, 3]
+    server.close()
+
+
+def test_messages_of_rows_go_through_a_mapping(
+    spark: SparkSession, tmp_path: Path, query: str
+) -> None:
+    mapping, out = tmp_path / "m.yml", tmp_path / "answers.jsonl"
+    mapping.write_text(
+        f'prefixes: {{ex: "{E}"}}\nmappings:\n  reading:\n    sources: [[readings.csv~csv]]\n'
+        "    s: ex:$(sensor)\n    po: [[ex:value, $(value)]]\n"
+    )
+    server = LineServer(b"a,1,1000\nb,2,2000\nc,3,3000\nd,4,4000\n")
+    arguments = ["run", query, "--stream", f"{S}={server.url}", "--out", str(out)]
+    arguments += ["--mapping", str(mapping), "--time-column", "ms", "--until", "3000"]
+    for option in ("format=csv", "columns=sensor,value,ms"):
+        arguments += ["--source-option", option]
+    assert main(arguments) == 0
+    assert seconds(out) == [1, 2, 3]
+    assert '"value": "2"' in out.read_text()
     server.close()
 
 
@@ -94,6 +127,40 @@ def test_mqtt_keeps_what_comes_meanwhile(spark: SparkSession, tmp_path: Path, qu
         assert seconds(out) == [1, 2]
     finally:
         broker.stop()
+
+
+def _input_of(query: str, url: str, *more: str) -> LiveInput:
+    arguments = parse_arguments(["run", query, "--stream", f"{S}={url}", *more])
+    ((found,),) = live_inputs(arguments, grouped(arguments.stream)).values()
+    return found
+
+
+def test_a_session_belongs_to_its_checkpoint_or_to_one_run(
+    tmp_path: Path, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("paho.mqtt", reason="the extra mqtt is not installed")
+    monkeypatch.chdir(tmp_path)
+
+    def session(*more: str) -> MqttSource:
+        source = _input_of(query, "mqtt://broker/t", *more).source
+        assert isinstance(source, MqttSource)
+        return source
+
+    first, second = session(), session()
+    assert first.client_id != second.client_id
+    assert first.expiry == 0, "a session that nobody takes up again"
+    kept = session("--checkpoint", "kept")
+    assert kept.expiry > 0
+    for same in ("kept/", f"{tmp_path}/kept", f"file://{tmp_path}/kept/"):
+        assert session("--checkpoint", same) == kept
+    Path("kept-sources").rename("moved")  # as on another machine, which has none
+    assert session("--checkpoint", "kept").client_id != kept.client_id
+
+
+def test_a_slash_after_the_checkpoint_s_folder_leaves_no_offsets_behind(query: str) -> None:
+    url = "kafka://broker:9092/t"
+    places = {_input_of(query, url, "--checkpoint", kept).place for kept in ("kept", "kept/")}
+    assert len(places) == 1 and "None" not in str(places)
 
 
 def test_kafka_goes_on_where_it_was(tmp_path: Path, query: str, kafka: KafkaBroker) -> None:

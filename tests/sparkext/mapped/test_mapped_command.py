@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sparkext.cli import main
@@ -81,3 +84,56 @@ def test_rows_beside_a_recorded_stream(
     assert '"tag": {' in text
     assert main(["check", *inputs, "--answers", "answers.jsonl"]) == 0
     assert "readings>: 3 malformed, set aside" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([date(1970, 1, 3), date(1970, 1, 2), None]),
+        pa.array([2500.5, 1000.75, float("nan")]),
+    ],
+    ids=["dates", "numbers with a fraction"],
+)
+def test_times_of_every_type_are_those_of_the_oracle(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    times: pa.Array,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.yml").write_text(
+        f'prefixes: {{ex: "{E}"}}\nmappings:\n  reading:\n    sources: [[readings.csv~csv]]\n'
+        "    s: ex:$(sensor)\n    po: [[ex:celsius, $(celsius)]]\n",
+        "utf-8",
+    )
+    Path("q.rspql").write_text(
+        f"PREFIX : <{E}> REGISTER RSTREAM :q AS SELECT ?s ?v\n"
+        f"FROM NAMED WINDOW :w ON <{E}readings> [RANGE PT1S] WHERE {{ WINDOW :w {{ ?s :celsius ?v }} }}",
+        "utf-8",
+    )
+    table = pa.table({"sensor": ["a", "b", "c"], "celsius": ["20", "21", "22"], "at": times})
+    pq.write_table(table, "readings.parquet")
+    inputs = ["q.rspql", "--stream", f"{E}readings=readings.parquet"]
+    inputs += ["--mapping", "m.yml", "--time-column", "at"]
+    assert main(["run", *inputs, "--out", "answers.jsonl"]) == 0
+    assert main(["check", *inputs, "--answers", "answers.jsonl"]) == 0
+    assert capsys.readouterr().out == "correct: 2 instants, 2 rows\n"
+
+
+def test_a_warning_of_a_mapping_is_shown_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However many streams the mapping is for."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.yml").write_text(MAPPING.replace("$(celsius)", "ex:$(celsius)"), "utf-8")
+    Path("r.jsonl").write_text('{"sensor": "a", "celsius": 21, "ms": 1000}\n', "utf-8")
+    Path("q.rspql").write_text(QUERY.replace(":in ?place", ":celsius ?place"), "utf-8")
+    Path("answers.jsonl").write_text('{"time": 2000, "results": {"bindings": []}}\n', "utf-8")
+    streams = ["--stream", f"{E}readings=r.jsonl", "--stream", f"{E}moves=r.jsonl"]
+    mapped = ["--mapping", "m.yml", "--time-column", "ms", "--answers", "answers.jsonl"]
+    assert main(["check", "q.rspql", *streams, *mapped]) == 1
+    assert capsys.readouterr().err == (
+        "cqels: warning: m.yml, line 8: triples map reading: ex:$(celsius) makes literals:"
+        " ex:$(celsius)~iri makes IRIs, ~literal says that they are meant\n"
+    )

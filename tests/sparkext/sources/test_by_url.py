@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sparkext.errors import ArgumentError
+from sparkext.recorded_streams import TIME_PROPERTIES
 from sparkext.sources import EventSource, LineSource, MqttSource, WebSocketSource
 from sparkext.sources.by_url import KafkaTopics, source_of
 
@@ -25,8 +27,9 @@ def test_each_scheme_has_its_source() -> None:
         {"Cookie": "a=b"},
         ["a", "b"],
     )
-    socket = source_of("ws://e/live", {"greeting": "hello", "time": "now"}, "mine")
-    assert isinstance(socket, WebSocketSource) and socket.greeting == ["hello"]
+    hello = '{"subscribe": ["rooms", "doors"]}'
+    socket = source_of("ws://e/live", {"greeting": hello, "time": "now"}, "mine")
+    assert isinstance(socket, WebSocketSource) and socket.greeting == [hello]
     lines = source_of("tls://e:7000", {"ends": "blank line"}, "mine")
     assert isinstance(lines, LineSource) and (lines.url, lines.tls) == ("tcp://e:7000", True)
 
@@ -62,6 +65,36 @@ def test_kafka_s_url_has_brokers_and_topics() -> None:
         "max_records": 10,
         "options": {"security.protocol": "SSL"},
     }
+
+
+def test_a_session_without_a_name_is_its_own_and_ends() -> None:
+    first, second = (source_of("mqtt://broker/rooms", {}, None) for _ in range(2))
+    assert isinstance(first, MqttSource) and isinstance(second, MqttSource)
+    assert first.client_id != second.client_id
+    assert (first.expiry, second.expiry) == (0, 0)
+    named = source_of("mqtt://broker/rooms", {"client_id": "theirs"}, None)
+    assert isinstance(named, MqttSource) and (named.client_id, named.expiry > 0) == ("theirs", True)
+
+
+def test_what_is_said_of_all_streams_reaches_them(tmp_path: Path) -> None:
+    context = tmp_path / "c.jsonld"
+    context.write_text('{"@context": {"at": "http://e/at"}}')
+    given: dict[str, Any] = {
+        "time_properties": ["http://e/at"],
+        "contexts": {"http://e/c": context},
+    }
+    lines = source_of("tcp://e:7000", {}, "mine", **given, accept_iris=True)
+    assert isinstance(lines, LineSource) and lines.contexts == {"http://e/c": context}
+    assert [*lines.time_properties] == [*TIME_PROPERTIES, "http://e/at"]
+    topics = source_of("kafka://e:9092/t", {"format": "trig"}, "mine", **given, accept_iris=True)
+    assert isinstance(topics, KafkaTopics)
+    assert topics.messages == {
+        "time_properties": (*TIME_PROPERTIES, "http://e/at"),
+        "contexts": {"http://e/c": context},
+        "accept_iris": True,
+    }
+    with pytest.raises(ArgumentError, match="format: must be nquads, trig or"):
+        source_of("kafka://e:9092/t", {}, "mine", **given)
 
 
 @pytest.mark.parametrize(

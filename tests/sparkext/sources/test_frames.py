@@ -132,6 +132,35 @@ def test_rows_by_a_mapping(
 
 
 @pytest.mark.parametrize(
+    ("format", "read"),
+    [
+        (
+            "csv",
+            {
+                b'1,"a ""b"", c"': (1, 'a "b", c'),
+                b'2,"a\nb"\n': (2, "a\nb"),
+                b"3,a\n4,b": (None, None),
+            },
+        ),
+        (
+            "json",
+            {
+                b'{"id": 1, "room": "}\\n{"}\n': (1, "}\n{"),
+                b'{"id": 2, "room": "a"}\n{"id": 3, "room": "b"}': (None, None),
+                b'[{"id": 4, "room": "a"}, {"id": 5, "room": "b"}]': (None, None),
+            },
+        ),
+    ],
+)
+def test_a_message_of_json_or_csv_is_one_row(
+    spark: SparkSession, format: str, read: dict[bytes, tuple[int | None, str | None]]
+) -> None:
+    frame = spark.createDataFrame([(payload,) for payload in read], "value BINARY")
+    found = sources.rows(frame, format, "id INT, room STRING").collect()
+    assert [tuple(row) for row in found] == list(read.values())
+
+
+@pytest.mark.parametrize(
     ("select", "format", "message"),
     [
         ("time, graph, triples", "auto", "no column about, flaw; found: time, graph, triples"),

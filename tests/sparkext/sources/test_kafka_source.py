@@ -11,7 +11,8 @@ import pytest
 
 from sparkext import sources
 from sparkext.errors import ArgumentError
-from tests.sparkext.listening import S, settings
+from sparkext.sources.by_url import KafkaTopics, source_of
+from tests.sparkext.listening import PROV_TIME, E, S, settings
 from tests.sparkext.sources.messages import document, reading, until, values
 
 if TYPE_CHECKING:
@@ -63,6 +64,21 @@ def test_the_broker_s_time_dates_turtle_and_flaws_name_their_place(
         f"message {topic}/0@1: no payload",
         f"message {topic}/0@2: line 1: Unexpected end",
     ]
+    assert seen() == [1, 2]
+
+
+def test_a_command_names_a_property_of_times(
+    spark: SparkSession, engine: Engine, kafka: KafkaBroker
+) -> None:
+    topic = kafka.topic(1)
+    kafka.send(topic, document(1, 2).replace(PROV_TIME, f"{E}at"))
+    options = {"format": "nquads", "starting": "earliest"}
+    url = f"kafka://{kafka.servers}/{topic}"
+    topics = source_of(url, options, None, time_properties=[f"{E}at"])
+    assert isinstance(topics, KafkaTopics)
+    stream = engine.register_stream(S, source=topics.frame(spark))
+    seen = values(engine)
+    stream.sources[0].processAllAvailable()
     assert seen() == [1, 2]
 
 

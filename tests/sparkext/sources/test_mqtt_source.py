@@ -58,6 +58,30 @@ def test_messages_come_also_those_of_the_time_between(
     assert seen() == list(range(1, 40))
 
 
+@pytest.mark.parametrize("version", ["3.1.1", "5"])
+def test_a_session_may_end_with_its_connection(
+    engine: Engine, broker: MqttBroker, version: str
+) -> None:
+    stream = engine.register_stream(S)
+    seen = values(engine)
+    topic = f"brief/{version}"
+    source = MqttSource(
+        f"{broker.url}/{topic}", f"brief {version}", version=version, expiry=0, backoff=QUICK
+    )
+    first = source.feed(stream)
+    until(lambda: first.connected, "a subscription")
+    broker.publish(topic, reading(1))
+    until(lambda: stream.accepted_count == 1, "the first")
+    first.stop()
+    broker.publish(topic, reading(2))
+    second = source.feed(stream)
+    until(lambda: second.connected, "a subscription")
+    broker.publish(topic, reading(3))
+    until(lambda: stream.accepted_count >= 2, "the third")
+    second.stop()
+    assert seen() == [1, 3]
+
+
 def test_what_was_not_taken_in_comes_again(engine: Engine, broker: MqttBroker) -> None:
     stream = engine.register_stream(S)
     seen = values(engine)

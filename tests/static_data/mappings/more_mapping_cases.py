@@ -191,6 +191,21 @@ ex:a ex:p "1" .
         unlike_morph="morph-kgc knows neither",
     ),
     MappingCase(
+        "a dialect of CSVW that says what is so anyway, and a text that is null",
+        rml("""
+@prefix csvw: <http://www.w3.org/ns/csvw#> .
+<#T> rml:logicalSource [ rml:referenceFormulation ql:CSV; rml:source [ a csvw:Table; csvw:url "r.csv"; csvw:null "-";
+    csvw:dialect [ csvw:delimiter ";"; csvw:quoteChar "\\""; csvw:header true; csvw:encoding "UTF-8" ] ] ];
+  rr:subjectMap [ rr:template "http://example.com/{id}" ];
+  rr:predicateObjectMap [ rr:predicate ex:p; rr:objectMap [ rml:reference "v" ] ] .
+"""),
+        """
+ex:a ex:p "1;2" .
+""",
+        {"r.csv": 'id;v\na;"1;2"\nb;-\n'},
+        unlike_morph="morph-kgc knows no dialects",
+    ),
+    MappingCase(
         "a join whose parents are JSON",
         rml("""
 <#Readings> rml:logicalSource [ rml:source "r.csv"; rml:referenceFormulation ql:CSV ];

@@ -64,6 +64,37 @@ def test_languages_with_a_region_and_a_delimiter(tmp_path: Path) -> None:
     assert quads_of(_WORDS, tmp_path) == _WORDS.expected
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "[[str1, $(boss)], [str2, $(id)]]",
+        "[[str2, $(id)], [str1, $(boss)]]",
+        "[[grel:valueParameter2, $(id)], [grel:valueParameter, $(boss)]]",
+        "[[str2, $(id), o], [str1, $(boss), s]]",
+        "[[str1, $(id), object], [str2, $(boss), subject]]",
+        "[[str1, $(id), o], [str2, $(boss)]]",
+        "[[left, $(boss)], [right, $(id)]]",
+    ],
+)
+def test_parameters_of_a_join_say_of_which_side_they_are(tmp_path: Path, parameters: str) -> None:
+    people = """
+prefixes: {ex: "http://example.com/"}
+mappings:
+  person:
+    sources: [[staff.csv~csv]]
+    s: ex:p/$(id)
+    po:
+      - p: ex:boss
+        o: {mapping: boss, condition: {function: equal, parameters: PARAMETERS}}
+  boss:
+    sources: [[bosses.csv~csv]]
+    s: ex:b/$(id)
+""".replace("PARAMETERS", parameters)
+    files = {"staff.csv": "id,boss\n1,2\n", "bosses.csv": "id,boss\n2,7\n5,1\n"}
+    case = MappingCase("a join", people, "ex:p/1 ex:boss ex:b/2 .", files, ending="yml")
+    assert quads_of(case, tmp_path) == case.expected
+
+
 @pytest.mark.parametrize(("named", "given"), [("r.csv", "r.tsv"), ("r.tsv", "r.csv")])
 def test_the_file_that_is_given_tells_its_delimiter(tmp_path: Path, named: str, given: str) -> None:
     mapping = tmp_path / "m.yml"

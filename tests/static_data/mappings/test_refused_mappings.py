@@ -113,6 +113,17 @@ def _refusal(folder: Path, body: str, ending: str = "ttl") -> MappingError:
             "rml:iterator",
             "is not supported: a path is made of",
         ),
+        *(
+            (
+                8,
+                "@prefix csvw: <http://www.w3.org/ns/csvw#> .\n<#T> rml:logicalSource [\n rml:source"
+                f' [ csvw:url "r.csv"; csvw:dialect [ csvw:delimiter ";"; {said} ] ];'
+                f" rml:referenceFormulation ql:CSV ]; {_SUBJECT} .",
+                said.split()[0],
+                f"{said.split(maxsplit=1)[1]} is not supported",
+            )
+            for said in ('csvw:quoteChar "|"', 'csvw:skipRows "1"', 'csvw:commentPrefix "#"')
+        ),
         (
             6,
             f"<#T> {_SOURCE} rr:subjectMap [ rml:quotedTriplesMap <#T> ];"
@@ -178,6 +189,19 @@ def test_no_turtle(tmp_path: Path) -> None:
             "mappings:\n  m:\n    condition: {}\n    sources: []\n",
             "conditions are not supported",
         ),
+        *(
+            (
+                7,
+                "mappings:\n  m:\n    source: [r.csv~csv]\n    s: http://e/$(id)\n    po:\n      - p: http://e/p\n"
+                f"        o: {{mapping: m, condition: {{function: equal, parameters: {parameters}}}}}\n",
+                message,
+            )
+            for parameters, message in (
+                ("[[str1, $(a), s], [str2, $(b), subject]]", "both parameters of a join are of"),
+                ("[[str1, $(a)], [str1, $(b)]]", "both parameters of a join are of the same side"),
+                ("[[str1, $(a), x], [str2, $(b)]]", "of s, the subject, or o, the object, not 'x'"),
+            )
+        ),
         (
             4,
             "mappings:\n  m:\n    source: [r.csv~csv]\n    s: e:$(id) x\n    po:\n      - [http://e/p, x]\n",
@@ -189,6 +213,16 @@ def test_yarrrml(tmp_path: Path, line: int, body: str, message: str) -> None:
     error = _refusal(tmp_path, body, "yml")
     assert message in str(error)
     assert error.line == line
+
+
+def test_several_sources_of_which_none_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "m.yml"
+    maps = (f"  {n}: {{sources: [[{n}.csv~csv]], s: $(id), po: [[a, $(k)]]}}\n" for n in "rs")
+    file.write_text("mappings:\n" + "".join(maps), "utf-8")
+    with pytest.raises(
+        MappingError, match=r"\(r\.csv, s\.csv\): name one by MappingOptions\(logic"
+    ):
+        read_mapping(file).of_source()
 
 
 def test_no_yaml(tmp_path: Path) -> None:
