@@ -212,17 +212,22 @@ object JoinTrial {
     lines.toString
   }
 
-  /** How often values count in the lists of keys, each a key and its value: by a set of the list where it is long, compared one by one. */
+  /** How often values count in the lists of keys, each a key and its value: by a set of the list where it is long, compared one by one, and
+   *  whether they are there where several are looked for at once.
+   */
   def ask(content: RelationContent, keys: Array[Int], probes: String): String = {
     val parts = content.keyed(keys)
     val counts = for (probe <- Numbers.list(probes).grouped(keys.length + 1)) yield {
       var bySet, compared = 0L
+      var selected = 0
+      val two = Array(probe.last, -1L) // an id that nobody has
       for (rows <- parts; at = rows.find(probe.map(Array(_)), 0) if at >= 0) {
         val set = rows.set(at, HashedRows.AsksASet)
         bySet += (if (set == null) rows.search(at, probe.last) else set.times(probe.last))
         compared += rows.search(at, probe.last)
+        selected = math.max(selected, rows.select(at, two, 2, new Array[Long](2)))
       }
-      s"$bySet,$compared"
+      s"$bySet,$compared,$selected"
     }
     counts.mkString(";")
   }

@@ -25,7 +25,7 @@ private[indexes] object BlockWriter {
     val (to, partial) = (new Path(layout.file(number)), new Path(s"${layout.file(number)}.$attempt"))
     val system = to.getFileSystem(conf)
     val out = new Words(system.create(partial, true))
-    try { table(pairs, size, block, layout.blockBits, out); if (!block.unique) rest(pairs, size, out) } finally out.close()
+    try { table(pairs, size, block, layout.blockBits, out); if (!block.unique) lists(pairs, size, out) } finally out.close()
     system.delete(to, false) // of another attempt
     if (!system.rename(partial, to)) throw new IOException(s"cannot rename $partial to $to")
     block
@@ -43,39 +43,61 @@ private[indexes] object BlockWriter {
   }
 
   private def measured(pairs: PairBuffer, size: Int, blockBits: Int): BlockLayout = {
-    var keys = 0
+    var keys, filters = 0
     var i = 0
-    while (i < size) { if (i == 0 || pairs.left(i) != pairs.left(i - 1)) keys += 1; i += 1 }
+    while (i < size) {
+      val until = end(pairs, i, size)
+      keys += 1
+      filters += ListFilter.words(until - i)
+      i = until
+    }
     val home = homeFor(keys)
     var next = 0
     i = 0
     while (i < size) {
-      if (i == 0 || pairs.left(i) != pairs.left(i - 1)) next = math.max(next, IndexLayout.homeOf(ordered(pairs.left(i)), blockBits, home)) + 1
-      i += 1
+      next = math.max(next, IndexLayout.homeOf(ordered(pairs.left(i)), blockBits, home)) + 1
+      i = end(pairs, i, size)
     }
-    BlockLayout(home, math.max(home, next) + 1, keys, size, unique = keys == size)
+    BlockLayout(home, math.max(home, next) + 1, keys, size, size + filters, unique = keys == size)
+  }
+
+  /** Where the pairs of another key begin. */
+  private def end(pairs: PairBuffer, from: Int, size: Int): Int = {
+    var until = from + 1
+    while (until < size && pairs.left(until) == pairs.left(from)) until += 1
+    until
   }
 
   private def table(pairs: PairBuffer, size: Int, block: BlockLayout, blockBits: Int, out: Words): Unit = {
-    var next = 0
+    var next, place = 0
     var i = 0
     while (i < size) {
-      var until = i + 1
-      while (until < size && pairs.left(until) == pairs.left(i)) until += 1
+      val until = end(pairs, i, size)
       val hash = ordered(pairs.left(i))
       val at = math.max(next, IndexLayout.homeOf(hash, blockBits, block.home))
       out.zeros(2L * (at - next))
       out.put(hash)
-      out.put(if (block.unique) pairs.right(i) else i.toLong << 32 | (until - i))
+      out.put(if (block.unique) pairs.right(i) else place.toLong << 32 | (until - i))
       next = at + 1
+      place += until - i + ListFilter.words(until - i)
       i = until
     }
     out.zeros(2L * (block.slots - next))
   }
 
-  private def rest(pairs: PairBuffer, size: Int, out: Words): Unit = {
+  private def lists(pairs: PairBuffer, size: Int, out: Words): Unit = {
     var i = 0
-    while (i < size) { out.put(pairs.right(i)); i += 1 }
+    while (i < size) {
+      val until = end(pairs, i, size)
+      val filter = new Array[Long](ListFilter.words(until - i))
+      while (i < until) {
+        val id = pairs.right(i)
+        out.put(id)
+        if (filter.length > 0) { val bit = ListFilter.bit(id, filter.length); filter((bit >>> 6).toInt) |= 1L << bit }
+        i += 1
+      }
+      filter.foreach(out.put)
+    }
   }
 
   private final class Words(out: OutputStream) {

@@ -27,6 +27,8 @@ private[indexes] final class EditedRows(files: MappedRows, changed: HashedRows, 
   override def set(at: Int, asks: Int): IdSet = if (at >= 0 && isChanged(at)) changed.set(at & ~Changed, asks) else null
   override def search(at: Int, value: Long): Int =
     if (at < 0) 0 else if (isChanged(at)) changed.search(at & ~Changed, value) else files.search(at, value)
+  override def select(at: Int, ids: Array[Long], n: Int, found: Array[Long]): Int =
+    if (at >= 0 && !isChanged(at)) files.select(at, ids, n, found) else super.select(at, ids, n, found)
   override def keyCount: Int = keys
   override def memoryBytes: Long = files.memoryBytes + changed.memoryBytes + 8L * left.length
 }

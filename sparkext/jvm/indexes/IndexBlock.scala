@@ -13,7 +13,7 @@ import org.apache.spark.sql.cqels.memory.KeyHash
 /** A block of an index as it lies in its file, mapped into memory: pages are read when they are touched, and go when memory is short.
  *
  *  Slots hold the hashes of keys, in their order: a search ends where a larger one stands, and keys are found again by turning the hash back.
- *  Values of a key stand in their order. Buffers check their bounds: a wrong place in a damaged file is an exception. For any thread.
+ *  Values of a key stand in their order, before the bits of a [[ListFilter]] where they are many. Buffers check their bounds: a wrong place in a damaged file is an exception. For any thread.
  */
 private[indexes] final class IndexBlock(words: LongBuffer, val layout: BlockLayout, blockBits: Int) {
   private val unique = layout.unique
@@ -52,17 +52,37 @@ private[indexes] final class IndexBlock(words: LongBuffer, val layout: BlockLayo
   /** Whether a slot's key has a row with a value. */
   def has(slot: Int, value: Long): Boolean =
     if (unique) words.get(2 * slot + 1) == value
-    else {
-      var low = first(slot)
-      val end = low + length(slot)
-      var high = end - 1
-      while (high - low > IndexBlock.Short) {
-        val middle = (low + high) >>> 1
-        if (words.get(middle) < value) low = middle + 1 else high = middle
-      }
-      while (low < end && words.get(low) < value) low += 1
-      low < end && words.get(low) == value
+    else { val end = first(slot) + length(slot); may(end, ListFilter.words(length(slot)), value) && search(first(slot), end, value) }
+
+  /** Puts those of `n` ids that a slot's key has a row with into `found`, which may be the same array; how many they are. */
+  def select(slot: Int, ids: Array[Long], n: Int, found: Array[Long]): Int = {
+    val from = if (unique) 2 * slot + 1 else first(slot)
+    val end = from + length(slot)
+    val filter = if (unique) 0 else ListFilter.words(length(slot))
+    var kept = 0
+    var i = 0
+    while (i < n) {
+      val id = ids(i)
+      if (may(end, filter, id) && search(from, end, id)) { found(kept) = id; kept += 1 }
+      i += 1
     }
+    kept
+  }
+
+  /** Whether a value may be in a list, by the bits that begin at `at`. */
+  @inline private def may(at: Int, filter: Int, value: Long): Boolean =
+    filter == 0 || { val bit = ListFilter.bit(value, filter); (words.get(at + (bit >>> 6).toInt) & 1L << bit) != 0L }
+
+  private def search(from: Int, end: Int, value: Long): Boolean = {
+    var low = from
+    var high = end - 1
+    while (high - low > IndexBlock.Short) {
+      val middle = (low + high) >>> 1
+      if (words.get(middle) < value) low = middle + 1 else high = middle
+    }
+    while (low < end && words.get(low) < value) low += 1
+    low < end && words.get(low) == value
+  }
 }
 
 private[indexes] object IndexBlock {

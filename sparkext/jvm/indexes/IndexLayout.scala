@@ -16,11 +16,11 @@ final class OversizedIndex(message: String) extends RuntimeException(message)
 /** One block of an index: the keys whose hashes are in one of equal ranges, with their rows.
  *
  *  `home` slots are where keys belong, `slots` are there: a key goes to the first free one from its own on, and the last one is free. Where
- *  `unique`, each key has one row.
+ *  `unique`, each key has one row; else `cells` are words of lists, each with its [[ListFilter]] behind it.
  */
-private[indexes] final case class BlockLayout(home: Int, slots: Int, keys: Int, rows: Int, unique: Boolean) {
-  /** Words of 8 bytes: of a slot the hash of its key and, packed, the place and the number of its rows; then the rows. */
-  def words: Long = 2L * slots + (if (unique) 0 else rows)
+private[indexes] final case class BlockLayout(home: Int, slots: Int, keys: Int, rows: Int, cells: Int, unique: Boolean) {
+  /** Words of 8 bytes: of a slot the hash of its key and, packed, the place and the number of its rows; then the lists. */
+  def words: Long = 2L * slots + (if (unique) 0 else cells)
 }
 
 /** An index of one table by one of its two columns: a folder of blocks, a power of two of them, and a file that says that they are whole. */
@@ -34,8 +34,8 @@ private[indexes] final class IndexLayout(val folder: String, val blocks: Array[B
 
 private[indexes] object IndexLayout {
   private final val Magic = 0x4351454C53494458L // "CQELSIDX"
-  /** Another one where slots, hashes or blocks are others. */
-  private final val Version = 1
+  /** Another one where slots, hashes, blocks or lists are others. */
+  private final val Version = 2
   private final val Head = "index.bin"
 
   def name(block: Int): String = "block-%05d.bin".formatLocal(java.util.Locale.ROOT, block)
@@ -68,7 +68,7 @@ private[indexes] object IndexLayout {
     out.writeLong(Magic)
     out.writeInt(Version)
     out.writeInt(layout.blocks.length)
-    layout.blocks.foreach { b => Seq(b.home, b.slots, b.keys, b.rows).foreach(out.writeInt); out.writeBoolean(b.unique) }
+    layout.blocks.foreach { b => Seq(b.home, b.slots, b.keys, b.rows, b.cells).foreach(out.writeInt); out.writeBoolean(b.unique) }
     out.writeLong(checksum(bytes.toByteArray))
     val (to, partial) = (new Path(layout.folder, Head), new Path(layout.folder, s"$Head.partial"))
     val system = to.getFileSystem(conf)
@@ -87,10 +87,10 @@ private[indexes] object IndexLayout {
     val in = new DataInputStream(new ByteArrayInputStream(bytes))
     if (bytes.length < 24 || in.readLong() != Magic) broken("is no index")
     val version = in.readInt()
-    if (version != Version) broken(s"has format version $version; this program reads $Version")
+    if (version != Version) broken(s"has format version $version; this program reads $Version: load the data again, and save them")
     val count = in.readInt()
-    if (count < 1 || bytes.length != 24L + 17L * count) broken("is cut off or damaged")
-    val blocks = Array.fill(count)(BlockLayout(in.readInt(), in.readInt(), in.readInt(), in.readInt(), in.readBoolean()))
+    if (count < 1 || bytes.length != 24L + 21L * count) broken("is cut off or damaged")
+    val blocks = Array.fill(count)(BlockLayout(in.readInt(), in.readInt(), in.readInt(), in.readInt(), in.readInt(), in.readBoolean()))
     if (in.readLong() != checksum(bytes.take(bytes.length - 8))) broken("is damaged")
     new IndexLayout(folder, blocks)
   }

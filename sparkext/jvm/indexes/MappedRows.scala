@@ -48,9 +48,10 @@ private[indexes] final class MappedRows(val layout: IndexLayout, conf: Configura
     blockAt(at).copy(at & slotMask, from, count, to, start)
   override def times(at: Int, n: Int): Int = 1
   override def total(at: Int): Long = length(at).toLong
-  /** Lists are in order: no set is needed. */
+  /** Lists are in order, and long ones have bits beside them in the file: no set is needed. */
   override def set(at: Int, asks: Int): IdSet = null
   override def search(at: Int, value: Long): Int = if (at >= 0 && value != 0L && blockAt(at).has(at & slotMask, value)) 1 else 0
+  override def select(at: Int, ids: Array[Long], n: Int, found: Array[Long]): Int = if (at < 0) 0 else blockAt(at).select(at & slotMask, ids, n, found)
   override def keyCount: Int = math.min(layout.keys, Int.MaxValue.toLong).toInt
   /** In the heap; what files hold is the system's to keep. */
   override def memoryBytes: Long = 64L * blocks.length

@@ -204,7 +204,7 @@ private[join] final class JoinExtending(run: JoinRun) {
               val set = others.set(place, least)
               val (ids, length) = if (found < 0) (stretchIds, stretch) else (hits, found)
               asked += length
-              found = if (set != null) set.select(ids, 0, length, hits) else compare(others, place, ids, length)
+              found = if (set != null) set.select(ids, 0, length, hits) else others.select(place, ids, length, hits)
             }
             k += 1
           }
@@ -232,17 +232,6 @@ private[join] final class JoinExtending(run: JoinRun) {
     }
     step.note(n, all, read, asked)
     if (m > base) gather(step, buffer, to, base, m)
-  }
-
-  private def compare(rows: KeyedRows, place: Int, ids: Array[Long], length: Int): Int = {
-    var kept = 0
-    var i = 0
-    while (i < length) {
-      val id = ids(i)
-      if (rows.search(place, id) > 0) { hits(kept) = id; kept += 1 }
-      i += 1
-    }
-    kept
   }
 
   /** Each row with each value that all relations have for it: the shortest list is read, the others are asked. */

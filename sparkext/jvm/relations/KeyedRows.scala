@@ -30,6 +30,17 @@ abstract class KeyedRows(val keyWidth: Int, val width: Int) {
   def set(at: Int, asks: Int): IdSet
   /** How often a value counts at a place, by comparing it with those that are there. */
   def search(at: Int, value: Long): Int
+  /** Puts those of `n` ids that `search` finds at a place into `found`, which may be the same array; how many they are. */
+  def select(at: Int, ids: Array[Long], n: Int, found: Array[Long]): Int = {
+    var kept = 0
+    var i = 0
+    while (i < n) {
+      val id = ids(i)
+      if (search(at, id) > 0) { found(kept) = id; kept += 1 }
+      i += 1
+    }
+    kept
+  }
   /** Distinct keys, with those that have lost all rows. */
   def keyCount: Int
   def memoryBytes: Long

@@ -43,7 +43,8 @@ def check(live: LiveRoom, content: Any, arity: int, rows: Bag, keys: Sequence[in
         asked = [(key, value) for key in probes[-10:] for value in values]
         text = cells(key + value for key, value in asked)
         for (key, value), answer in zip(asked, ask(live, content, keys, text), strict=True):
-            assert answer == f"{lists[key][value]},{lists[key][value]}", (keys, key, value)
+            times = lists[key][value]
+            assert answer == f"{times},{times},{min(times, 1)}", (keys, key, value)
 
 
 def ask(live: LiveRoom, content: Any, keys: Sequence[int], probes: str) -> Iterable[str]:
@@ -128,7 +129,8 @@ def test_a_list_that_is_asked_again_and_again_follows_its_changes(live: LiveRoom
     change(live, table, rows, True)
 
     def asked(*values: int) -> list[str]:
-        return list(ask(live, content, [0], cells((1, value) for value in values)))
+        answers = ask(live, content, [0], cells((1, value) for value in values))
+        return [answer.rpartition(",")[0] for answer in answers]
 
     assert asked(1, 40, 41) == ["1,1", "1,1", "0,0"]
     # One change at a time: each must have the set of before forgotten.
