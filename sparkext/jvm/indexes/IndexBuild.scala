@@ -22,7 +22,7 @@ private[indexes] object IndexBuild {
     val count = IndexLayout.blocksFor(rows)
     val conf = Jobs.sendHadoopConf(sc)
     // What is not known yet of blocks: where they are is.
-    val plans = folders.map(new IndexLayout(_, Array.fill(count)(BlockLayout(1, 1, 0, 0, unique = false))))
+    val plans = folders.map(new IndexLayout(_, Array.fill(count)(BlockLayout(1, 1, 0, 0, 0, unique = false))))
     val sent = pairs.mapPartitions(deal(_, columns, plans.head.blockBits)).partitionBy(new BlockPartitioner(columns.length * count))
     val written = sent.mapPartitionsWithIndex { (part, chunks) =>
       val buffer = new PairBuffer
