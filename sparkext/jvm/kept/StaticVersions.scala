@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, LocalFileSystem, Path}
 import org.apache.spark.sql.SQLContext
+import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, DynamicPruning, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -85,6 +86,7 @@ private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Bool
   def mayKeepTime(plan: LogicalPlan): Boolean =
     plan.collectWithSubqueries { case node if node.expressions.exists(LiveValue.isIn) => node }.nonEmpty && plan.collectWithSubqueries {
       case rows: LocalRelation if rows.data.nonEmpty => rows
+      case rows: ResolvedInlineTable => rows // made a LocalRelation by the optimizer
       case leaf @ LogicalRelation(files: HadoopFsRelation, _, _, _, _) if files.partitionSchema.nonEmpty => leaf
     }.nonEmpty
 
