@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.sources.BaseRelation
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DateType, StructType, TimestampNTZType, TimestampType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A plan by which equal static sides are found: what it reads is named by value and version in place of the relations.
@@ -35,11 +35,18 @@ private[cqels] final case class VersionedPlan(plan: LogicalPlan, unversioned: Se
   val key: LogicalPlan = plan.canonicalized
 
   /** The same in any version. */
-  def unnamed: LogicalPlan = plan.transformUpWithSubqueries {
+  def unnamed: LogicalPlan = withoutVersions.canonicalized
+
+  /** The same in any version and in any batch: a filter by the clock has another moment in each. */
+  def timeless: LogicalPlan = withoutVersions.transformAllExpressionsWithSubqueries {
+    case Literal(_, kind @ (DateType | TimestampType | TimestampNTZType)) => Literal(null, kind)
+  }.canonicalized
+
+  private def withoutVersions: LogicalPlan = plan.transformUpWithSubqueries {
     case relation @ LogicalRelation(named: NamedRelation, _, _, _, _) => relation.copy(relation = named.copy(version = ()))
     case leaf @ NamedLeaf(_, scan: NamedScan, _) => leaf.copy(what = scan.unnamed, version = ())
     case leaf: NamedLeaf => leaf.copy(version = ())
-  }.canonicalized
+  }
 }
 
 /** What a static plan reads, and which version of it there is now.

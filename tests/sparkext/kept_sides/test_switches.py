@@ -150,6 +150,22 @@ def test_what_is_observed_of_a_side_is_told_in_each_batch(
         job.stop()
 
 
+@pytest.mark.parametrize(("how", "kept"), [("inner", False), ("right", True)])
+def test_a_hint_to_broadcast_the_stream(
+    spark: SparkSession, tmp_path: Path, sensors: str, how: str, kept: bool
+) -> None:
+    """It is followed where Spark can follow it."""
+    job = StreamingJob(spark, tmp_path / "job", kept=True)
+    try:
+        readings = F.broadcast(job.readings())
+        side = spark.read.parquet(sensors)
+        job.start(side.join(readings, F.col("id") == F.col("sensor"), how))
+        job.feed(batches(1)[0])
+        assert ("KeptStaticSide" in job.plan()) == kept
+    finally:
+        job.stop()
+
+
 def test_a_plan_that_is_only_shown_reads_nothing(spark: SparkSession, sensors: str) -> None:
     stream = spark.readStream.format("rate").load()
     made = stream.join(spark.read.parquet(sensors), F.col("value") == F.col("sensor"))
