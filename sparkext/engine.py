@@ -381,9 +381,5 @@ class Engine(QueryRegistration, CheckpointCalls):
                 for view in list(self._sql.views.values()):
                     view.drop()
                 self._sql.close()
-        try:
-            with self.lock:
-                self.room.close()
-        finally:
-            self.store.close()
+        self.parts.release()
         self._released = True

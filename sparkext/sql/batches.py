@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 import pyarrow as pa
@@ -14,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import DataType, DecimalType, IntegralType, StructField, StructType
 
 from sparkext.errors import LiveViewError
 
@@ -36,17 +38,23 @@ _FAMILIES: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
 _SCHEMA_OPTIONS = inspect.signature(to_arrow_schema).parameters
 # What else a column of a family takes: nothing is lost by it.
 _WIDER = {"floating point": {"whole number"}, "decimal": {"whole number"}}
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?")
+_IN_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 class BatchReader:
-    """Turns batches into what a view of this name and schema takes; times without a zone are in `time_zone`."""
+    """Turns batches into what a view of this name and schema takes.
 
-    def __init__(self, view: str, schema: StructType, time_zone: str) -> None:
+    `time_zone` gives the zone that times without one are in; it may be another one for each batch.
+    """
+
+    def __init__(self, view: str, schema: StructType, time_zone: Callable[[], str]) -> None:
         self._view = view
         self._schema = schema
-        self._zone = time_zone
+        self._time_zone = time_zone
+        self._shown_in = time_zone()
         self._names = schema.fieldNames()
-        self._arrow = _arrow_schema(schema, time_zone)
+        self._arrow = _arrow_schema(schema, self._shown_in)
 
     def frame(self, data: DataFrame) -> DataFrame:
         """The view's columns of a DataFrame."""
@@ -55,21 +63,25 @@ class BatchReader:
                 f"{self._view} cannot be filled from a streaming DataFrame; use writeStream.foreachBatch"
             )
         self._check_names(data.columns)
-        given = _arrow_schema(data.schema, self._zone)
+        given = _arrow_schema(data.schema, self._shown_in)
         columns = []
         for field in self._schema.fields:
             place = data.columns.index(field.name)
             self._check_type(field.name, given.field(place).type)
             quoted = F.col("`" + field.name.replace("`", "``") + "`")
-            same = data.schema.fields[place].dataType == field.dataType
-            columns.append(quoted if same else self._cast(quoted, field).alias(field.name))
+            kind = data.schema.fields[place].dataType
+            same = kind == field.dataType
+            columns.append(quoted if same else self._cast(quoted, kind, field).alias(field.name))
         return data.select(*columns)
 
-    def _cast(self, column: Column, field: StructField) -> Column:
+    def _cast(self, column: Column, given: DataType, field: StructField) -> Column:
         """A column as a view's; what does not fit is an error also where Spark's own casts would change it."""
         cast = column.try_cast(field.dataType)
         said = f"column {field.name} of {self._view}: a value does not fit into {field.dataType.simpleString()}"
-        unfit = column.isNotNull() & cast.isNull()
+        if isinstance(given, IntegralType | DecimalType):  # Spark would round them
+            unfit = ~cast.try_cast(given).eqNullSafe(column)
+        else:
+            unfit = column.isNotNull() & cast.isNull()
         return F.when(unfit, F.raise_error(F.lit(said))).otherwise(cast)
 
     def table(self, data: Any) -> pa.Table:
@@ -93,12 +105,27 @@ class BatchReader:
         if pa.types.is_timestamp(column.type):
             wanted, given = field.type.tz, column.type.tz
             if wanted and not given:
-                column = pc.assume_timezone(column, self._zone)
+                column = self._converted(partial(self._instants, column), field.name)
             elif given and not wanted:
                 raise LiveViewError(
                     f"column {field.name} of {self._view} holds times without a zone, not {column.type}"
                 )
         return self._converted(lambda: column.cast(field.type), field.name)
+
+    def _instants(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Times without a zone as those of the session's: of two the earlier, and what clocks skipped by the offset
+        before, as Java and Python have it."""
+        zone, unit = self._zone(), column.type.unit
+        if isinstance(zone, ZoneInfo):
+            # Arrow has the last instant before the gap for what lies in it.
+            near = pc.assume_timezone(
+                column, zone.key, ambiguous="earliest", nonexistent="earliest"
+            )
+            local = pc.local_timestamp(near).cast(pa.int64())
+            offset = pc.subtract(local, near.cast(pa.int64()))
+        else:
+            offset = zone.utcoffset(None) // datetime.timedelta(seconds=1) * _IN_SECOND[unit]
+        return pc.subtract(column.cast(pa.int64()), offset).cast(pa.timestamp(unit, tz="UTC"))
 
     def _of_rows(self, data: Any) -> pa.Table:
         if isinstance(data, str | bytes | Mapping) or not isinstance(data, Sequence):
@@ -138,15 +165,13 @@ class BatchReader:
         return pa.Table.from_arrays(arrays, names=self._names)
 
     def _array(self, field: pa.Field, values: list[Any]) -> pa.Array:
-        if pa.types.is_timestamp(field.type) and field.type.tz:
-            zone = ZoneInfo(self._zone)
-            values = [
-                v.replace(tzinfo=zone)
-                if isinstance(v, datetime.datetime) and v.tzinfo is None
-                else v
-                for v in values
-            ]
+        if pa.types.is_timestamp(field.type) and field.type.tz and any(map(_is_local, values)):
+            zone = self._zone()
+            values = [v.replace(tzinfo=zone) if _is_local(v) else v for v in values]
         return pa.array(values, field.type)
+
+    def _zone(self) -> ZoneInfo | datetime.timezone:
+        return _zone_named(self._time_zone())
 
     def _converted(self, convert: Callable[[], Any], column: str = "") -> Any:
         try:
@@ -186,6 +211,28 @@ def _arrow_schema(schema: StructType, time_zone: str) -> pa.Schema:
     # Until Spark 4.1, its instants are in UTC, which is all the same: the zone is only a way to show them.
     zone: dict[str, Any] = {"timezone": time_zone} if "timezone" in _SCHEMA_OPTIONS else {}
     return to_arrow_schema(schema, **zone)
+
+
+def _is_local(value: Any) -> bool:
+    return isinstance(value, datetime.datetime) and value.tzinfo is None
+
+
+def _zone_named(name: str) -> ZoneInfo | datetime.timezone:
+    """A zone as Spark names it, by its region or by an offset.
+
+    >>> print(_zone_named("GMT+2"), _zone_named("-05:30"), _zone_named("Z"), _zone_named("Asia/Tokyo"))
+    UTC+02:00 UTC-05:30 UTC Asia/Tokyo
+    """
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        sign, *parts = offset.groups("0")
+        hours, minutes, seconds = map(int, parts)
+        length = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        return datetime.timezone(-length if sign == "-" else length)
+    try:
+        return ZoneInfo("UTC" if name == "Z" else name)
+    except ZoneInfoNotFoundError:
+        raise ValueError(f"the session's time zone {name} is not known to Python") from None
 
 
 def _family(kind: pa.DataType) -> str:

@@ -43,7 +43,6 @@ class SqlRoom:
         self.spark = spark
         self.lock = lock
         self.settings = settings
-        self.time_zone: str = spark.conf.get("spark.sql.session.timeZone") or "UTC"
         self._scratch = Path(scratch)
         self._numbers = itertools.count()
         self.horizon = TimeHorizon(settings.max_ahead)
@@ -64,6 +63,10 @@ class SqlRoom:
         if settings.enabled and adaptive:
             ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
             self.jvm.setAdvisor(JoinOrderAdvisor())
+
+    def time_zone(self) -> str:
+        """The session's time zone now."""
+        return self.spark.conf.get("spark.sql.session.timeZone") or "UTC"
 
     def file(self) -> Path:
         """A new file for a batch on its way into the JVM."""

@@ -47,7 +47,7 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
     val static = StaticVersions.withoutPruning(s.static)
     for {
       _ <- Either.cond(!static.exists(_.subqueries.exists(RunningBatch.readIn(join))), (), "a subquery of it reads a stream")
-      _ <- Either.cond(!otherWay(join.hint, s.build), (), "a hint asks for another way to join")
+      _ <- Either.cond(!otherWay(join.hint, s), (), "a hint asks for another way to join")
       _ <- Either.cond((s.leftKeys ++ s.rightKeys).forall(k => UnsafeRowUtils.isBinaryStable(k.dataType)), (), "its keys cannot be compared as bytes")
       form = formOf(s, static, join)
       kept <- KeptSides.of(session.sparkContext).side(session, static, KeepStaticSides.label(static), form, batch)
@@ -94,9 +94,11 @@ private[cqels] final class KeepStaticSides(session: SparkSession) extends SparkS
     }
   }
 
-  private def otherWay(hint: JoinHint, build: BuildSide): Boolean = {
+  private def otherWay(hint: JoinHint, s: Sides): Boolean = {
     val asked = (hint.leftHint ++ hint.rightHint).flatMap(_.strategy)
-    asked.exists(_ != BROADCAST) && !(if (build == BuildLeft) hint.leftHint else hint.rightHint).exists(_.strategy.contains(BROADCAST))
+    // Spark can send the rows of the stream's side to the other one in inner joins only.
+    val isAnother = asked.exists(_ != BROADCAST || s.joinType.isInstanceOf[InnerLike])
+    isAnother && !(if (s.build == BuildLeft) hint.leftHint else hint.rightHint).exists(_.strategy.contains(BROADCAST))
   }
 
   /** Once a query and reason: the join carries it to `EXPLAIN`. */

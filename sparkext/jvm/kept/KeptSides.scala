@@ -79,7 +79,8 @@ private[kept] object Room {
 private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   private val sides = mutable.LinkedHashMap[SideKey, KeptSide]()
   private val refused = mutable.LinkedHashMap[SideKey, Long]()
-  private val passing = mutable.LinkedHashMap[(UUID, LogicalPlan), SideKey]()
+  // By query and timeless plan, the hashes of the keys of late: a key has the name of each file of a side.
+  private val passing = mutable.LinkedHashMap[(UUID, LogicalPlan), Seq[Int]]()
   private val told = mutable.LinkedHashSet[(UUID, String)]()
 
   /** The side, read now if it is not there, or why it cannot be kept. */
@@ -96,16 +97,17 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
       }
       val side = there.toRight(()).left.flatMap { _ =>
         val unnamed = found.unnamed
+        val place = (batch.query, found.timeless)
         // Of now: others may be read beside it.
         val room = new Room(room => synchronized {
           settings.maxBytes - sides.values.iterator.filter(isInTheWay(_, key, batch, unnamed)).map(_.takesOf(room)).sum
         })
         val asked = synchronized {
           if (refused.get(key).exists(_ >= room.left)) Left(KeptSides.tooLarge(room.left, settings.maxBytes))
-          else if (!sides.contains(key) && isPassing(batch, unnamed, key)) Left("its data change from batch to batch")
+          else if (!sides.contains(key) && isPassing(batch, place, unnamed, key)) Left("its data change from batch to batch")
           else Right(wanted(sides.getOrElseUpdate(key, new KeptSide(label, key, unnamed, if (found.unversioned.isEmpty) Long.MaxValue else settings.ttlMs, batch.number)), batch))
         }
-        asked.flatMap(s => s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, room, settings.maxBytes)))
+        asked.flatMap(s => s.reading.synchronized(if (s.rows != null) Right(s) else fill(session, s, plan, form, versions, batch, place, room, settings.maxBytes)))
       }
       side.foreach(used(_, batch, settings.maxBytes))
       side
@@ -119,20 +121,19 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
     side.key != of && side.isWhole == (of.form == Whole) && isUsed(side, batch, unnamed)
 
   /** Whether a side is not worth reading: the version before served one batch only. One that two batches find is read. */
-  private def isPassing(batch: RunningBatch, unnamed: LogicalPlan, key: SideKey): Boolean = {
-    val place = (batch.query, unnamed)
+  private def isPassing(batch: RunningBatch, place: (UUID, LogicalPlan), unnamed: LogicalPlan, key: SideKey): Boolean = {
     val before = passing.remove(place)
-    val changes = before.map(_ != key).getOrElse {
+    val changes = before.map(!_.contains(key.hashCode)).getOrElse {
       sides.values.exists { s =>
         s.rows != null && s.unnamed == unnamed && s.firstBatch < batch.number && s.users.getOrDefault(batch.query, -1L) == s.firstBatch
       }
     }
-    if (changes) noteChanging(batch, unnamed, key)
+    if (changes) noteChanging(place, before.getOrElse(Nil), key)
     changes
   }
 
-  private def noteChanging(batch: RunningBatch, unnamed: LogicalPlan, key: SideKey): Unit = {
-    passing((batch.query, unnamed)) = key
+  private def noteChanging(place: (UUID, LogicalPlan), before: Seq[Int], key: SideKey): Unit = {
+    passing(place) = (before :+ key.hashCode).takeRight(KeptSides.MostAlike)
     while (passing.size > KeptSides.MostRefusals) passing.remove(passing.head._1)
   }
 
@@ -147,7 +148,8 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
   }
 
   private def fill(
-      session: SparkSession, side: KeptSide, plan: LogicalPlan, form: SideForm, versions: StaticVersions, batch: RunningBatch, room: Room, most: Long): Either[String, KeptSide] = {
+      session: SparkSession, side: KeptSide, plan: LogicalPlan, form: SideForm, versions: StaticVersions, batch: RunningBatch,
+      place: (UUID, LogicalPlan), room: Room, most: Long): Either[String, KeptSide] = {
     val start = System.nanoTime()
     side.room = room
     try {
@@ -170,7 +172,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
             refused(side.key) = room.left
             while (refused.size > KeptSides.MostRefused) refused.remove(refused.head._1)
             // Where it changes with each batch, the next version is not even begun.
-            noteChanging(batch, side.unnamed, side.key)
+            noteChanging(place, passing.remove(place).getOrElse(Nil), side.key)
           }
           forget(side)
           Left(KeptSides.tooLarge(room.left, most))
@@ -213,6 +215,7 @@ private[cqels] final class KeptSides(sc: SparkContext) extends Logging {
 private[cqels] object KeptSides {
   private final val MostRefusals = 1000
   private final val MostRefused = 50 // the name of each file of a side is in its key
+  private final val MostAlike = 8 // sides of one query that only dates tell apart
   private val all = Collections.synchronizedMap(new WeakHashMap[SparkContext, KeptSides]())
 
   def of(sc: SparkContext): KeptSides = {

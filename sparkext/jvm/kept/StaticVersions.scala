@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, LocalFileSystem, Path}
 import org.apache.spark.sql.SQLContext
+import org.apache.spark.sql.catalyst.analysis.ResolvedInlineTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, DynamicPruning, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -23,7 +24,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.sources.BaseRelation
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DateType, StructType, TimestampNTZType, TimestampType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A plan by which equal static sides are found: what it reads is named by value and version in place of the relations.
@@ -34,11 +35,18 @@ private[cqels] final case class VersionedPlan(plan: LogicalPlan, unversioned: Se
   val key: LogicalPlan = plan.canonicalized
 
   /** The same in any version. */
-  def unnamed: LogicalPlan = plan.transformUpWithSubqueries {
+  def unnamed: LogicalPlan = withoutVersions.canonicalized
+
+  /** The same in any version and in any batch: a filter by the clock has another moment in each. */
+  def timeless: LogicalPlan = withoutVersions.transformAllExpressionsWithSubqueries {
+    case Literal(_, kind @ (DateType | TimestampType | TimestampNTZType)) => Literal(null, kind)
+  }.canonicalized
+
+  private def withoutVersions: LogicalPlan = plan.transformUpWithSubqueries {
     case relation @ LogicalRelation(named: NamedRelation, _, _, _, _) => relation.copy(relation = named.copy(version = ()))
     case leaf @ NamedLeaf(_, scan: NamedScan, _) => leaf.copy(what = scan.unnamed, version = ())
     case leaf: NamedLeaf => leaf.copy(version = ())
-  }.canonicalized
+  }
 }
 
 /** What a static plan reads, and which version of it there is now.
@@ -85,6 +93,7 @@ private[cqels] final class StaticVersions(session: SparkSession, ofProgram: Bool
   def mayKeepTime(plan: LogicalPlan): Boolean =
     plan.collectWithSubqueries { case node if node.expressions.exists(LiveValue.isIn) => node }.nonEmpty && plan.collectWithSubqueries {
       case rows: LocalRelation if rows.data.nonEmpty => rows
+      case rows: ResolvedInlineTable => rows // made a LocalRelation by the optimizer
       case leaf @ LogicalRelation(files: HadoopFsRelation, _, _, _, _) if files.partitionSchema.nonEmpty => leaf
     }.nonEmpty
 

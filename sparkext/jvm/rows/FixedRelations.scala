@@ -10,7 +10,7 @@ import org.apache.spark.sql.cqels.relations.StaticContent
 
 /** Relations of codes over rows that stay as they are. */
 private[cqels] object FixedRelations {
-  private lazy val cleaner = Cleaner.create()
+  private[rows] lazy val cleaner = Cleaner.create()
 
   /** Of the rows of a static part; their keys leave the dictionary when nobody refers to `owner` any more. */
   def of(owner: AnyRef, name: String, pages: RowPages, numbers: PageNumbers, keys: RowKeys): StaticContent = {

@@ -72,6 +72,8 @@ private[cqels] final class LiveRelation(name: String, keys: RowKeys, numbers: He
   private var waits = 0
   private var all = false // too many came and went to tell them one by one
   private[rows] var asked = 0L
+  // Nobody clears a view whose name another one took; its keys go with it.
+  if (coder.usesDictionary) FixedRelations.cleaner.register(this, new LiveRelation.Release(coder, table))
 
   def came(at: Int): Unit =
     if (!all) {
@@ -138,5 +140,11 @@ private[cqels] final class LiveRelation(name: String, keys: RowKeys, numbers: He
     val it = scan(0, 1)
     while (it.hasNext) IdRows.append(rows, arity, it.next())
     StaticContent(name, rows, null, lasting = false)
+  }
+}
+
+private object LiveRelation {
+  private final class Release(coder: RowCoder, table: RowTable) extends Runnable {
+    override def run(): Unit = table.clear(coder)
   }
 }

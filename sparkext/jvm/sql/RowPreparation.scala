@@ -73,8 +73,8 @@ private[sql] final class RowPreparation(
   /** Its clusters of inner joins as query graphs with the statistics of now, a JSON list. */
   def graphs(): String = clusters.flatten.map(_.describe()).mkString("[", ",", "]")
 
-  /** From here the clock says now. */
-  def setClock(): Unit = session.withActive(clock.set())
+  /** From here the clock says now; where its time is in the plan, the run that is prepared for has that one everywhere. */
+  def setClock(): Unit = if (!keepsTime) session.withActive(clock.set())
 
   /** What the query is to be prepared on anew, None where a run gives what Spark would answer now; `anew` is what it rests on now. */
   def outdated(anew: => QueryBasis): Option[QueryBasis] =

@@ -121,7 +121,7 @@ private[written] final class QueryNames(session: SparkSession, parsed: LogicalPl
   }
 
   private def text(view: CatalogTable): Unit = view.viewText match {
-    case Some(written) if SearchPaths.isUsual(view) =>
+    case Some(written) if SearchPaths.isUsual(view) && !WrittenText.tellsTime(written) =>
       try gather(session.sessionState.sqlParser.parsePlan(written), Some(view)) catch { case NonFatal(_) => open = true }
     case _ => open = true
   }

@@ -38,7 +38,7 @@ private[cqels] final class WrittenText(session: SparkSession, text: String) exte
     else {
       found.keep(names)
       names = found
-      val open = before != after || found.areOpen || WrittenText.isOpen(plan)
+      val open = before != after || found.areOpen || WrittenText.tellsTime(text) || WrittenText.isOpen(plan)
       Meaning(plan, if (open) () => false else () => found.now == after)
     }
   }
@@ -46,6 +46,10 @@ private[cqels] final class WrittenText(session: SparkSession, text: String) exte
 
 private object WrittenText {
   private final val Attempts = 3
+  private val Word = "(?i)['\"]\\s*(now|today|tomorrow|yesterday)\\b".r
+
+  /** Whether a text may have `DATE 'today'` or its like, for which the parser puts the day of now. */
+  def tellsTime(text: String): Boolean = Word.findFirstIn(text).isDefined
 
   /** Whether a plan has what no name in the text tells of. */
   private def isOpen(plan: LogicalPlan): Boolean = plan.collectFirstWithSubqueries {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ FORMAT = 1
 """Of commits; an older version's is read or refused, a newer one's refused."""
 
 _KEPT = 2  # commits, the last one and one to go back to
+_MINE = re.compile(r"owner-\d{8,}|(commit|elements|queries|changes)-\d{8,}-\d{10,}")
 _LEASE = 60  # seconds for which an owner on another machine is believed to be alive
 
 
@@ -89,8 +91,8 @@ class CommitFolder:
     # ---- files
 
     def names(self) -> list[str]:
-        """The files that there are."""
-        return [name for name in self.jvm.list().split("\n") if name]
+        """The files of checkpoints that there are: what else lies in the folder is somebody else's."""
+        return [name for name in self.jvm.list().split("\n") if _MINE.fullmatch(name)]
 
     def new_name(self, kind: str) -> str:
         """A name that no file of any process has had."""

@@ -59,7 +59,11 @@ class CheckpointCalls:
         """The keeper of a folder, None without one."""
         if path is None:
             return None
-        made = Keeper(self.parts, str(path))
+        try:
+            made = Keeper(self.parts, str(path))
+        except BaseException:
+            self.parts.release()  # nobody gets the engine, to close it
+            raise
         self.parts.keeper = made
         self.parts.is_kept = True
         return made

@@ -85,11 +85,15 @@ class Keeper:
         self._interval = parts.settings.checkpoint_interval / 1e3
         self._folder = CommitFolder(parts.room.jvm.checkpointFolder(path), path)
         self._settings = {name: getattr(parts.settings, name) for name in _SETTINGS}
-        content = self._folder.last_commit()
         self.restored: Restored | None = None
-        if content is not None:
-            self.restored = Restored(self._folder, content, parts.room)
-            self.restored.check_settings(self._settings)
+        try:
+            content = self._folder.last_commit()
+            if content is not None:
+                self.restored = Restored(self._folder, content, parts.room)
+                self.restored.check_settings(self._settings)
+        except BaseException:
+            self._folder.leave()  # a process that lives on would keep others from it
+            raise
         before = self.restored
         self.changes = ChangeLog() if before is None else before.changes
         segments = SegmentFiles() if before is None else before.segments

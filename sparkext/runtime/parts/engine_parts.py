@@ -139,6 +139,14 @@ class EngineParts:
         if self.closed:
             raise ClosedEngineError
 
+    def release(self) -> None:
+        """Give back what the JVM holds for the engine, and the files of its tables."""
+        try:
+            with self.lock:
+                self.room.close()
+        finally:
+            self.store.close()
+
     @contextmanager
     def in_use(self, reads: bool = True) -> Iterator[None]:
         """Hold the engine's lock for a call that an engine which is closed refuses.

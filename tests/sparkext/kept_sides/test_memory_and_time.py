@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -62,6 +63,24 @@ def test_what_does_not_fit_stays_with_spark(spark: SparkSession, tmp_path: Path)
     stock, kept = both_ways(spark, tmp_path, scenario)
     assert any(stock)
     assert kept == stock
+
+
+def test_what_does_not_fit_is_not_begun_again_as_time_goes_by(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.conf.set("spark.cqels.keptSides.maxMemory", "100k")
+    made = spark.range(20_000).selectExpr("id sensor", "timestamp_seconds(id) made")
+    job = StreamingJob(spark, tmp_path / "job", kept=True)
+    reasons: list[str | None] = []
+    try:
+        job.start(joined(job, made.where("made < current_timestamp()")))
+        for batch in batches(3):
+            job.feed(batch)
+            found = re.search("not kept, (it takes more|its data change)", job.plan())
+            reasons.append(found and found[1])
+    finally:
+        job.stop()
+    assert reasons == ["it takes more", "its data change", "its data change"]
 
 
 def test_the_least_recently_used_goes(spark: SparkSession, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import sparkext
@@ -146,6 +146,45 @@ def test_what_is_observed_of_a_side_is_told_in_each_batch(
         assert job.query is not None
         told = [one["observedMetrics"].get("side") for one in job.query.recentProgress]
         assert [row and row["rows"] for row in told if row is not None] == [40, 40]
+    finally:
+        job.stop()
+
+
+def test_a_batch_that_is_cached(spark: SparkSession, tmp_path: Path, sensors: str) -> None:
+    """As by functions that write it to several places."""
+    counts: list[int] = []
+
+    def answer(batch: DataFrame, _: int) -> None:
+        batch.persist()
+        side = spark.read.parquet(sensors)
+        counts.append(batch.join(side, F.col("id") == F.col("sensor")).count())
+        batch.unpersist()
+
+    job = StreamingJob(spark, tmp_path / "job", kept=True)
+    writer = job.readings().writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    job.query = writer.foreachBatch(answer).start()
+    try:
+        for batch in batches(2):
+            job.feed(batch)
+        (side,) = sparkext.kept_sides(spark)
+        assert (side.rows, side.side) == (40, "parquet sensors")
+        assert len(counts) == 2 and all(counts)
+    finally:
+        job.stop()
+
+
+@pytest.mark.parametrize(("how", "kept"), [("inner", False), ("right", True)])
+def test_a_hint_to_broadcast_the_stream(
+    spark: SparkSession, tmp_path: Path, sensors: str, how: str, kept: bool
+) -> None:
+    """It is followed where Spark can follow it."""
+    job = StreamingJob(spark, tmp_path / "job", kept=True)
+    try:
+        readings = F.broadcast(job.readings())
+        side = spark.read.parquet(sensors)
+        job.start(side.join(readings, F.col("id") == F.col("sensor"), how))
+        job.feed(batches(1)[0])
+        assert ("KeptStaticSide" in job.plan()) == kept
     finally:
         job.stop()
 

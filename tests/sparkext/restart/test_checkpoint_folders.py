@@ -101,6 +101,15 @@ def test_a_missing_part(spark: SparkSession, left: Path) -> None:
         reopened(spark, left)
 
 
+def test_who_cannot_go_on_holds_nothing(spark: SparkSession, left: Path) -> None:
+    newest(left, "elements").unlink()
+    engine = Engine.__new__(Engine)
+    with pytest.raises(CheckpointError, match="is gone"):
+        Engine.__init__(engine, spark, checkpoint=left)
+    assert not list(left.glob("owner-*")), "others may have it at once"
+    assert not Path(engine.parts.room.scratch).exists()
+
+
 def test_another_format(spark: SparkSession, left: Path) -> None:
     engine = reopened(spark, left)
     folder = engine.parts.room.jvm.checkpointFolder(str(left))
@@ -218,6 +227,23 @@ def test_files_that_nobody_needs_go(spark: SparkSession, tmp_path: Path) -> None
         assert len(list(folder.glob("elements-*"))) <= 20
         assert engine.checkpoint_report.commits >= 39
     shutil.rmtree(folder)
+
+
+def test_files_of_others_stay(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    others = [folder / name for name in ("README", "part-00000-1.c000.parquet", "commit-7-8")]
+    for file in others:
+        file.write_text("not of a checkpoint")
+    for first in (1, 5):
+        with closing(Engine(spark, checkpoint=folder)) as engine:
+            stream = engine.register_stream(S)
+            listen(engine, TEXT)
+            for time in range(first, first + 4):
+                stream.push(triple(f"x{time}", "at", "r"), time)
+                engine.commit()
+            assert stream.accepted_count == time
+    assert [file.read_text() for file in others] == ["not of a checkpoint"] * 3
 
 
 def test_positions_are_plain_data(spark: SparkSession, tmp_path: Path) -> None:

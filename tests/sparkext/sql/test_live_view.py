@@ -104,6 +104,37 @@ def test_times_without_a_zone_are_in_that_of_the_session(spark: SparkSession) ->
         engine.close()
 
 
+@pytest.mark.parametrize(
+    ("zone", "wanted"),
+    [
+        ("America/New_York", ("2026-03-08 07:30", "2026-07-01 16:00", "2026-11-01 05:30")),
+        ("GMT+02:00", ("2026-03-08 00:30", "2026-07-01 10:00", "2026-10-31 23:30")),
+    ],
+)
+def test_times_that_clocks_skip_or_have_twice(
+    engine: Engine, spark: SparkSession, zone: str, wanted: tuple[str, ...]
+) -> None:
+    local = [
+        datetime.datetime(2026, 3, 8, 2, 30),
+        datetime.datetime(2026, 7, 1, 12),
+        datetime.datetime(2026, 11, 1, 1, 30),
+    ]
+    view = engine.live_view("skipped", "t TIMESTAMP")
+    query = engine.prepare("SELECT t FROM skipped ORDER BY t")
+    rows = [(time,) for time in local]
+    with settings(spark, {"spark.sql.session.timeZone": zone}):  # that of now, not of the view's
+        for data in (
+            rows,
+            pd.DataFrame({"t": local}),
+            pa.table({"t": local}),
+            spark.createDataFrame(rows, "t TIMESTAMP_NTZ"),
+        ):
+            view.replace(data)
+            found = query.run()["t"].to_pylist()
+            assert found == [datetime.datetime.fromisoformat(f"{time}+00:00") for time in wanted]
+    query.close()
+
+
 def test_rows_expire_by_time_and_indexes_follow(engine: Engine) -> None:
     window = engine.live_view("moving", "k BIGINT, t BIGINT", time_column="t", width="2s")
     probe = engine.live_view("probe", "k BIGINT")
@@ -310,11 +341,20 @@ def test_from_a_stream_of_batches(engine: Engine, spark: SparkSession, tmp_path:
 def test_a_value_that_does_not_fit_is_refused_whatever_spark_makes_of_it(
     engine: Engine, spark: SparkSession, ansi: str
 ) -> None:
-    view = engine.live_view(f"narrow_{ansi}", "k INT, d DECIMAL(4, 1), s STRING")
+    view = engine.live_view(f"narrow_{ansi}", "k INT, d DECIMAL(4, 1), f DOUBLE")
     with settings(spark, {"spark.sql.ansi.enabled": ansi}):
-        view.append(spark.sql("SELECT 5L AS k, 12.5BD AS d, 'a' AS s"))
-        for row in ("2147483648L AS k, 1.0BD AS d", "1L AS k, 123456.0BD AS d"):
+        view.append(spark.sql("SELECT 5L AS k, 12.50BD AS d, 9007199254740992L AS f"))
+        for row in (
+            "2147483648L AS k, 1.0BD AS d, 1L AS f",
+            "1L AS k, 123456.0BD AS d, 1L AS f",
+            "1L AS k, 1.25BD AS d, 1L AS f",
+            "1L AS k, 1.0BD AS d, 9007199254740993L AS f",
+            "1L AS k, 1.0BD AS d, 9223372036854775807L AS f",
+        ):
             with pytest.raises(LiveViewError, match="does not fit into"):
-                view.append(spark.sql(f"SELECT {row}, 'b' AS s"))
-        view.append(spark.sql("SELECT CAST(NULL AS BIGINT) AS k, 1.0BD AS d, 'c' AS s"))
-    assert held(view) == [(5, Decimal("12.5"), "a"), (None, Decimal("1.0"), "c")]
+                view.append(spark.sql(f"SELECT {row}"))
+        missing = (
+            "CAST(NULL AS BIGINT) AS k, CAST(NULL AS DECIMAL(5, 2)) AS d, CAST(NULL AS INT) AS f"
+        )
+        view.append(spark.sql(f"SELECT {missing}"))
+    assert held(view) == [(5, Decimal("12.5"), 2.0**53), (None, None, None)]

@@ -243,6 +243,21 @@ def test_the_clock_is_read_at_each_run(engine: Engine) -> None:
     query.close()
 
 
+@pytest.mark.parametrize(
+    "moment",
+    ["TIMESTAMP 'now'", "CAST(' Now' AS TIMESTAMP)", "(SELECT max(t) FROM worded_view)"],
+)
+def test_words_for_times_are_read_at_each_run(engine: Engine, moment: str) -> None:
+    spark = engine.spark
+    spark.sql("CREATE OR REPLACE TEMP VIEW worded_view AS SELECT TIMESTAMP 'now' AS t")
+    engine.live_view("worded", "k INT").replace([(1,)])
+    query = engine.prepare(f"SELECT {moment} AS t FROM worded")
+    before = spark.sql("SELECT current_timestamp() AS t").toArrow()
+    first, second = query.run(), query.run()
+    assert second["t"][0].as_py() > first["t"][0].as_py() > before["t"][0].as_py()
+    query.close()
+
+
 @pytest.mark.parametrize("on_driver", ["true", "false"])
 def test_conditions_on_the_clock(spark: SparkSession, on_driver: str) -> None:
     """Of live rows and of static ones, which are read once."""

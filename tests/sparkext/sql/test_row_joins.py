@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,29 @@ def test_rows_that_leave_are_joined_no_more(engine: Engine, spark: SparkSession)
     assert dictionary.size() <= before  # what others had may have been given back meanwhile
     by_number.close()
     by_text.close()
+
+
+def test_keys_of_a_view_whose_name_another_took_go_with_it(
+    engine: Engine, spark: SparkSession
+) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    dictionary = jvm.org.apache.spark.sql.cqels.rows.KeyDictionary.shared()
+    engine.live_view("taken_now", "s STRING").replace([("key 7",)])
+    former = engine.live_view("taken", "s STRING")
+    former.replace([(f"key {n}",) for n in range(5_000)])
+    query = engine.prepare("SELECT t.s FROM taken t JOIN taken_now n ON t.s = n.s")
+    assert query.run().num_rows == 1
+    with_keys = dictionary.size()
+    assert with_keys >= 5_000
+    query.close()
+    del query, former
+    engine.live_view("taken", "s STRING")
+    end = time.monotonic() + 60
+    while dictionary.size() > with_keys - 4_000:
+        assert time.monotonic() < end, "its keys stay"
+        gc.collect()
+        jvm.java.lang.System.gc()
+        time.sleep(0.05)
 
 
 def test_a_key_that_fails_fails_the_run(engine: Engine) -> None:

@@ -95,3 +95,16 @@ def test_the_clock_is_not_that_of_planning(engine: Engine) -> None:
     time.sleep(max(0.0, until.timestamp() - time.time()) + 0.1)
     assert prepared.run().num_rows == 0
     prepared.close()
+
+
+def test_the_clock_among_the_rows_of_a_plan(engine: Engine) -> None:
+    engine.live_view("timed", "k BIGINT").replace([(1,)])
+    prepared = engine.prepare(
+        "SELECT v.t, current_timestamp() AS now FROM timed l"
+        " JOIN (VALUES (1L, current_timestamp())) AS v(k, t) ON v.k = l.k"
+    )
+    first, second = prepared.run(), prepared.run()
+    assert second["t"][0].as_py() > first["t"][0].as_py()
+    for found in (first, second):
+        assert found["t"][0] == found["now"][0], "one moment in all of a run"
+    prepared.close()
