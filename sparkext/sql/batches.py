@@ -16,7 +16,15 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import DataType, DecimalType, IntegralType, StructField, StructType
+from pyspark.sql.types import (
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    StructField,
+    StructType,
+)
 
 from sparkext.errors import LiveViewError
 
@@ -80,6 +88,8 @@ class BatchReader:
         said = f"column {field.name} of {self._view}: a value does not fit into {field.dataType.simpleString()}"
         if isinstance(given, IntegralType | DecimalType):  # Spark would round them
             unfit = ~cast.try_cast(given).eqNullSafe(column)
+            if isinstance(field.dataType, DoubleType | FloatType):
+                unfit = unfit | (cast >= F.lit(2.0**63))  # of which Spark makes the largest BIGINT
         else:
             unfit = column.isNotNull() & cast.isNull()
         return F.when(unfit, F.raise_error(F.lit(said))).otherwise(cast)
