@@ -12,7 +12,8 @@ from py4j.protocol import Py4JJavaError
 
 from static_data.storage.row_edits import RowEdits
 from tests.sparkext.engine_room.indexes.mapped_tables import Pair, indexed, mapped, scanned
-from tests.sparkext.engine_room.join.test_join_lists import check
+from tests.sparkext.engine_room.join.random_clusters import cells
+from tests.sparkext.engine_room.join.test_join_lists import ask, check
 from tests.sparkext.engine_room.live_room import LiveRoom
 
 LARGEST = (1 << 62) + 12345
@@ -40,6 +41,27 @@ def test_rows_in_files_are_those_of_the_table(live: LiveRoom, tmp_path: Path, bl
     content = mapped(live, pairs, tmp_path, blocks)
     check_all(live, content, pairs)
     assert len(list(tmp_path.glob("by=o/block-*.bin"))) == blocks
+
+
+@pytest.mark.parametrize("blocks", [1, 8])
+def test_lists_with_and_without_a_filter(live: LiveRoom, tmp_path: Path, blocks: int) -> None:
+    """Those of more than 64 values have one."""
+    random = Random(blocks)
+    lists = {
+        key: random.sample(range(1, 1 << 40), length)
+        for key, length in enumerate((1, 2, 63, 64, 65, 66, 68, 69, 3000), start=1)
+    }
+    pairs = {(key, value) for key, values in lists.items() for value in values}
+    content = mapped(live, pairs, tmp_path, blocks)
+    assert scanned(live, content) == sorted(pairs)
+    edits = RowEdits(frozenset({(4, 5), (6, 7)}), frozenset({(5, lists[5][0])})).cells
+    edited = content.edited(edits.added, edits.removed)
+    changed = (pairs | {(4, 5), (6, 7)}) - {(5, lists[5][0])}
+    for asked, rows in ((content, pairs), (edited, changed)):
+        for key, values in lists.items():
+            wanted = [(key, value) for value in (*values, 5, 7, *range(1000, 1300))]
+            found = ask(live, asked, [0], cells(wanted))
+            assert list(found) == ["1,1,1" if pair in rows else "0,0,0" for pair in wanted]
 
 
 @pytest.mark.usefixtures("persian_digits")
