@@ -111,7 +111,7 @@ def _name_kept_in(folder: str) -> str:
 
     A path does not, and a machine's name changes where it is that of a container.
     """
-    local = folder.removeprefix("file://")
+    local = folder.removeprefix("file:")  # of file:/folder, and of file:///folder
     if "://" in local:
         return folder
     file = Path(local, "name")
