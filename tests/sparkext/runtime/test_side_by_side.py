@@ -130,6 +130,7 @@ def test_nothing_is_left_of_one_that_ends_before_its_turn(engine: Engine) -> Non
     second.subscribe(lambda answers: told.append(answers.time))
     for time in (1, 2):
         engine.push(f"{E}s", triples(time), time * 1000)
+    engine.finish()
     assert not second.active and not told
     assert bool(seen) == (engine.parts.threads > 1)
     assert not list(Path(engine.room.scratch).glob("answers-*"))
